@@ -1,0 +1,66 @@
+"""What the command line prints: tables, JSON, progress. Rich is imported only when used."""
+
+import contextlib
+import json
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from openrebench.core.result import ScoreResult
+
+
+@contextlib.contextmanager
+def progress_bar(label: str, total: int | None = None) -> Iterator[Callable[[], None]]:
+    """Show progress on standard error while something takes long."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(label, total=total)
+        yield lambda: progress.advance(task)
+
+
+def print_score(result: "ScoreResult", value: float | None, why_not: str) -> None:
+    """Print a score for a person."""
+    click.echo(f"{result.outcome}: {f'{result.reason}: ' if result.reason else ''}{result.message}")
+    if result.raw is not None:
+        shown = (
+            f"normalised {number(value)}"
+            if value is not None
+            else f"no normalised score: {why_not}"
+        )
+        click.echo(f"raw {result.raw} {result.unit}, {shown}")
+    for flag in result.flags:
+        click.echo(f"flag: {flag}")
+    click.echo(f"isolation {result.isolation}, {result.seconds:.1f} s")
+
+
+def number(value: float | None) -> str:
+    """Write a normalised score; nothing for None."""
+    return "" if value is None else f"{value:.3f}"
+
+
+def print_json(data: object) -> None:
+    """Print data as JSON."""
+    click.echo(json.dumps(data, indent=1))
+
+
+def print_table(headings: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+    """Print rows under headings; long cells fold."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, header_style="bold")
+    for heading in headings:
+        table.add_column(heading, overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    Console().print(table)

@@ -1,0 +1,105 @@
+"""Measured start and reference scores, which give raw scores a scale.
+
+Timing scores mean nothing without the machine, so anchors are files with a hardware
+fingerprint. Those measured on this machine (kept under the user's home) win over those that
+ship with the environment for the same device; published anchors never stand in for either.
+"""
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median, stdev
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from openrebench.core.card import TaskCard
+from openrebench.core.scale import ScoreScale
+from openrebench.errors import AnchorsMissing
+
+HOME_VARIABLE = "OPENREBENCH_HOME"
+MIN_RUNS = 5
+SPREAD_SDS = 4.0
+SPREAD_FLOOR = 0.02
+
+
+class Anchors(BaseModel):
+    """Start and reference of one environment, version and profile on one kind of device.
+
+    Attributes:
+        start: Raw scores of the starting solution, one per run.
+        reference: Raw scores of the reference solution, one per run.
+        score_call_s: Wall seconds of one score call of the starting solution.
+        conditions: How the machine was while measuring.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    environment: str
+    version: str
+    profile: str
+    device: str
+    unit: str
+    start: tuple[float, ...] = Field(min_length=MIN_RUNS)
+    reference: tuple[float, ...] = Field(min_length=MIN_RUNS)
+    score_call_s: float
+    measured_at: datetime = Field(default_factory=lambda: datetime.now(UTC))
+    hardware: dict[str, str | int | float]
+    versions: dict[str, str]
+    isolation: str
+    conditions: str
+
+    def scale(self, card: TaskCard) -> ScoreScale:
+        """Give the scale that these anchors span: medians of the runs."""
+        return card.score.scale(median(self.start), median(self.reference))
+
+    def spread(self, card: TaskCard) -> float:
+        """Give how far a score call of start or reference may lie from 0 or 1.
+
+        Four standard deviations of the normalised runs, the larger of the two, and at least
+        0.02: by then it is a change, and not noise of this machine.
+        """
+        scale = self.scale(card)
+        runs = ([scale.normalize(raw) for raw in group] for group in (self.start, self.reference))
+        return max(SPREAD_FLOOR, *(SPREAD_SDS * stdev(group) for group in runs))
+
+    def save(self, folder: Path) -> Path:
+        """Write the anchors as `<profile>-<device>.json` into a folder."""
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"{self.profile}-{self.device}.json"
+        path.write_text(self.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        return path
+
+
+def home() -> Path:
+    """Folder for what belongs to this machine: `$OPENREBENCH_HOME`, else `~/.openrebench`."""
+    return Path(os.environ.get(HOME_VARIABLE) or Path.home() / ".openrebench")
+
+
+def local_folder(card: TaskCard) -> Path:
+    """Folder for anchors measured on this machine."""
+    return home() / "anchors" / card.id / card.version
+
+
+def load_anchors(card: TaskCard, profile: str, device: str) -> Anchors:
+    """Find the anchors for a device: this machine's own first, then the shipped ones.
+
+    Raises:
+        AnchorsMissing: Neither exists for this card version, profile and device.
+    """
+    name = f"{profile}-{device}.json"
+    for folder in (local_folder(card), card.folder / "anchors"):
+        if not (folder / name).is_file():
+            continue
+        try:
+            anchors = Anchors.model_validate_json((folder / name).read_text(encoding="utf-8"))
+        except (OSError, ValidationError) as error:
+            raise AnchorsMissing(
+                f"{folder / name}: is not an anchors file ({type(error).__name__}); "
+                f"measure again with: re-bench anchors {card.id} --profile {profile}"
+            ) from error
+        if anchors.version == card.version:
+            return anchors
+    raise AnchorsMissing(
+        f"{card.label(profile)} has no anchors for '{device}'; "
+        f"measure them with: re-bench anchors {card.id} --profile {profile}"
+    )

