@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from openrebench import __version__
-from openrebench.console import number, print_json, print_score, print_table, progress_bar
+from openrebench.console import (
+    needs_extra,
+    number,
+    print_json,
+    print_score,
+    print_table,
+    progress_bar,
+)
 from openrebench.errors import ReBenchError
 
 if TYPE_CHECKING:
@@ -227,7 +234,7 @@ def run(
 
     names = [find_card(name).id for name in environments]
     time_limit_s = parse_duration(time_limit)
-    with _needs("agents"):
+    with needs_extra("agents"):
         from openrebench.harness.run import run_attempts
     folders = run_attempts(
         names,
@@ -372,21 +379,10 @@ def doctor(as_json: bool) -> None:
 )
 def report(folders: tuple[Path, ...], out: Path) -> None:
     """Draw tables and figures from folders of attempts; needs the extra `report`."""
-    with _needs("report"):
+    with needs_extra("report"):
         from openrebench.report.build import build_report
 
     click.echo(f"report written to {build_report(list(folders), out)}")
-
-
-@contextlib.contextmanager
-def _needs(extra: str) -> Iterator[None]:
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        raise ReBenchError(
-            f"this needs the package '{error.name}'; "
-            f"install it with: pip install 'openrebench[{extra}]'"
-        ) from error
 
 
 @contextlib.contextmanager
@@ -399,3 +395,7 @@ def _runner(mode: str | None) -> Iterator["LocalRunner"]:
         raise ReBenchError(f"no isolation mode '{mode}'; the modes are: {', '.join(modes)}")
     with LocalRunner(IsolationMode(mode) if mode else None) as runner:
         yield runner
+
+
+if __name__ == "__main__":
+    main()

@@ -7,8 +7,22 @@ from typing import TYPE_CHECKING
 
 import click
 
+from openrebench.errors import ReBenchError
+
 if TYPE_CHECKING:
     from openrebench.core.result import ScoreResult
+
+
+@contextlib.contextmanager
+def needs_extra(extra: str) -> Iterator[None]:
+    """Turn a missing package into one sentence that says how to get it."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise ReBenchError(
+            f"this needs the package '{error.name}'; "
+            f"install it with: pip install 'openrebench[{extra}]'"
+        ) from error
 
 
 @contextlib.contextmanager

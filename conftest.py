@@ -1,0 +1,50 @@
+"""What several test folders share: this machine's runner, and prefix_sum at a reduced size."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from openrebench.isolation.local import LocalRunner
+
+from openrebench.core.catalog import load_environment
+from openrebench.core.environment import Environment
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Keep what tests measure on this machine away from what its user measured."""
+    home = tmp_path_factory.mktemp("openrebench-home")
+    before = os.environ.get("OPENREBENCH_HOME")
+    os.environ["OPENREBENCH_HOME"] = str(home)
+    yield home
+    if before is None:
+        del os.environ["OPENREBENCH_HOME"]
+    else:
+        os.environ["OPENREBENCH_HOME"] = before
+
+
+@pytest.fixture(scope="session")
+def runner() -> Iterator[LocalRunner]:
+    """The strongest isolation that works here."""
+    with LocalRunner() as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def prefix_sum() -> Environment:
+    return load_environment("prefix_sum")
+
+
+@pytest.fixture(scope="session")
+def reduced(prefix_sum: Environment) -> Environment:
+    """prefix_sum with a million elements: the same code, ten times sooner done."""
+    card = prefix_sum.card
+    profile = card.profile("small")
+    parameters = profile.parameters | {"n": 1_000_000, "timed_calls": 5}
+    limits = profile.limits.model_copy(
+        update={"call_timeout_s": 3.0, "load_timeout_s": 20.0, "memory_bytes": 2 << 30}
+    )
+    small = profile.model_copy(update={"parameters": parameters, "limits": limits})
+    profiles = {"small": small}
+    return type(prefix_sum)(card.model_copy(update={"profiles": profiles}))
