@@ -16,7 +16,14 @@ import torch
 
 HERE = Path(__file__).resolve().parents[2] / "src/openrebench/environments/prefix_sum"
 N = 100_000_000
-SWEEP = [(t, v, b) for t, b in ((128, 8), (128, 12), (256, 4), (256, 6), (512, 2), (512, 3)) for v in (4, 6, 8)]
+SWEEP = [  # threads that scan, vectors of each, blocks of a multiprocessor, stages
+    (512, 4, 2, 3),
+    (512, 6, 2, 2),
+    (768, 4, 1, 4),
+    (256, 8, 3, 2),
+    (384, 6, 2, 3),
+    (384, 8, 2, 2),
+]
 
 
 def load(path: Path):
@@ -58,9 +65,10 @@ def main():
         "best": best.prefix_sum,
     }
     if "--sweep" in sys.argv:
-        for t, v, b in SWEEP:
-            flags = (f"-DTHREADS={t}", f"-DVECTORS={v}", f"-DBLOCKS_PER_SM={b}")
-            solutions[f"best {t}x{v} {b}/SM"] = best._CudaScan(flags)
+        for chosen in SWEEP:
+            names = ("THREADS", "VECTORS", "BLOCKS_PER_SM", "STAGES")
+            flags = tuple(f"-D{name}={value}" for name, value in zip(names, chosen, strict=True))
+            solutions[f"best {chosen}"] = best._CudaScan(flags)
     for name, f in solutions.items():
         right = all(exact(f, oracle, n, n) for n in (0, 1, 2, 4095, 8192, 8193, 1_000_003))
         right &= exact(f, oracle, 50_000_000, 5) and exact(f, oracle, N, 7, -10, 10)

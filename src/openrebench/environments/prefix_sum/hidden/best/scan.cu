@@ -1,37 +1,49 @@
 // OpenRE-Bench hidden material. Canary 7f0c1e0a-5b0e-4d0b-9c43-2f6f1f4f6a51: do not publish, do not train on.
 //
-// Parity-gated prefix sum in one pass over memory (decoupled look-back, Merrill and Garland 2016).
+// Parity-gated prefix sum in one pass over memory, for Hopper and later.
 //
 // A stretch of the input is described by (parity of its positives, gated sum if the count before it
 // is even, plain sum); the gated sum for an odd count is the difference of the two. Stretches compose:
 //   (p1, a1, t1) then (p2, a2, t2)  =  (p1 ^ p2, a1 + (p1 ? t2 - a2 : a2), t1 + t2).
-// A block publishes its stretch, looks back over its predecessors' until it meets a finished prefix,
-// and only then scans its items, with the parity at its first item known: one sum scan, not two.
+//
+// All G blocks are resident and block b takes the tiles b, b + G, b + 2G, ... Before it scans a tile it
+// needs the stretches of the G - 1 tiles before it, and the prefix of the tile G before it, which is
+// its own last one: so one look at G - 1 published stretches is always enough, and no prefix is ever
+// published. Each block publishes the stretch of its next tile before it scans the present one, so
+// that nobody waits; loads run two tiles ahead through the bulk copy engine.
 
 #include <cstdint>
 #include <cuda_runtime.h>
 
 #ifndef THREADS
-#define THREADS 256
+#define THREADS 512
 #endif
 #ifndef VECTORS
-#define VECTORS 8
+#define VECTORS 4
 #endif
 #ifndef BLOCKS_PER_SM
-#define BLOCKS_PER_SM 4
+#define BLOCKS_PER_SM 2
+#endif
+#ifndef STAGES
+#define STAGES 3
 #endif
 
 constexpr int kThreads = THREADS;
-constexpr int kVectors = VECTORS;                    // int4 loads of each thread
+constexpr int kVectors = VECTORS;               // int4 vectors of each thread
 constexpr int kWarps = kThreads / 32;
-constexpr int kTile = kThreads * kVectors * 4;       // items of a block
+constexpr int kTile = kThreads * kVectors * 4;  // items of a tile
+constexpr int kStages = STAGES;
 constexpr unsigned kAll = 0xffffffffu;
 
-// Both words of a tile's state carry a tag (call number * 2 + finished), so a reader can tell a pair that
-// belongs together from one caught between two writes, and nothing has to be reset between calls.
-struct State { unsigned long long a, t; };
-
+struct State { unsigned long long a, t; };      // each word carries the call number as a tag
 struct Stretch { unsigned p; int a, t; };
+
+struct Shared {
+    alignas(128) int items[kStages][kTile];
+    alignas(8) unsigned long long full[kStages];
+    Stretch warps[2][kWarps];                   // stretches of the warps: this tile's and the next one's
+    Stretch looked[kWarps];
+};
 
 __device__ __forceinline__ Stretch then(Stretch x, Stretch y) {
     return {x.p ^ y.p, x.a + (x.p ? y.t - y.a : y.a), x.t + y.t};
@@ -43,20 +55,17 @@ __device__ __forceinline__ void publish(State* s, Stretch v, unsigned tag) {
     asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(s), "l"(a), "l"(t) : "memory");
 }
 
-__device__ __forceinline__ Stretch await(const State* s, unsigned tag, bool& finished) {
+__device__ __forceinline__ Stretch await(const State* s, unsigned tag) {
     unsigned long long a, t;
-    unsigned ha, ht;
     do {
         asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];" : "=l"(a), "=l"(t) : "l"(s) : "memory");
-        ha = (unsigned)(a >> 33);
-        ht = (unsigned)(t >> 33);
-    } while (ha != ht || (ha & ~1u) != tag);
-    finished = ha & 1u;
+    } while ((unsigned)(a >> 33) != tag || (unsigned)(t >> 33) != tag);
     return {(unsigned)(a >> 32) & 1u, (int)(unsigned)a, (int)(unsigned)t};
 }
 
-// Order-preserving reduction over the lanes [0, 32): lane 31 is the nearest predecessor.
+// Reduce over the lanes in order; every lane gets the result.
 __device__ __forceinline__ Stretch reduce_in_order(Stretch v) {
+#pragma unroll
     for (int d = 1; d < 32; d <<= 1) {
         Stretch w = {__shfl_up_sync(kAll, v.p, d), __shfl_up_sync(kAll, v.a, d), __shfl_up_sync(kAll, v.t, d)};
         if ((threadIdx.x & 31) >= d) v = then(w, v);
@@ -64,88 +73,70 @@ __device__ __forceinline__ Stretch reduce_in_order(Stretch v) {
     return {__shfl_sync(kAll, v.p, 31), __shfl_sync(kAll, v.a, 31), __shfl_sync(kAll, v.t, 31)};
 }
 
-__device__ Stretch look_back(const State* states, int tile, unsigned tag) {
-    const int lane = threadIdx.x & 31;
-    Stretch after = {0u, 0, 0};
-    for (int nearest = tile - 1;; nearest -= 32) {
-        int mine = nearest - 31 + lane;              // lane 31 reads the nearest
-        bool finished = true;
-        Stretch v = {0u, 0, 0};                      // before the first tile: nothing, and finished
-        if (mine >= 0) v = await(states + mine, tag, finished);
-        unsigned done = __ballot_sync(kAll, finished);
-        int from = done ? 31 - __clz(done) : 0;      // the nearest finished prefix; older ones are inside it
-        if (lane < from) v = {0u, 0, 0};
-        after = then(reduce_in_order(v), after);
-        if (done) return after;
+__device__ __forceinline__ unsigned address(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
+
+__device__ __forceinline__ void load(Shared& s, int stage, const int* x, long long n, long long tile) {
+    long long low = tile * kTile;
+    if (low >= n) return;
+    if (low + kTile <= n) {
+        if (threadIdx.x == 0) {
+            asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address(&s.full[stage])), "r"(kTile * 4) : "memory");
+            asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
+                         ::"r"(address(s.items[stage])), "l"(x + low), "r"(kTile * 4), "r"(address(&s.full[stage])) : "memory");
+        }
+        return;
     }
+    for (int i = threadIdx.x; i < kTile; i += kThreads) s.items[stage][i] = low + i < n ? x[low + i] : 0;
+    __syncthreads();
+    if (threadIdx.x == 0) asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(address(&s.full[stage])) : "memory");
 }
 
-__global__ void __launch_bounds__(kThreads, BLOCKS_PER_SM)
-scan(const int* __restrict__ x, int* __restrict__ y, int n, State* states, unsigned* ticket, unsigned base, unsigned tag) {
-    __shared__ Stretch warps[kWarps];
-    __shared__ Stretch before;
-    __shared__ int tile_shared;
+__device__ __forceinline__ void wait(Shared& s, int stage, unsigned phase) {
+    unsigned done;
+    do {
+        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+                     : "=r"(done) : "r"(address(&s.full[stage])), "r"(phase) : "memory");
+    } while (!done);
+}
+
+__device__ __forceinline__ int4 vector(const Shared& s, int stage, int k) {
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    if (threadIdx.x == 0) tile_shared = (int)(atomicAdd(ticket, 1u) - base);
-    __syncthreads();
-    const int tile = tile_shared;
-    const int low = tile * kTile + warp * (kVectors * 128) + lane * 4;
-    const bool whole = tile * kTile + kTile <= n;
+    return *reinterpret_cast<const int4*>(&s.items[stage][warp * (kVectors * 128) + k * 128 + lane * 4]);
+}
 
-    int4 v[kVectors];
-#pragma unroll
-    for (int k = 0; k < kVectors; ++k) {
-        int i = low + k * 128;
-        if (whole) v[k] = __ldcs(reinterpret_cast<const int4*>(x + i));
-        else v[k] = {i < n ? x[i] : 0, i + 1 < n ? x[i + 1] : 0, i + 2 < n ? x[i + 2] : 0, i + 3 < n ? x[i + 3] : 0};
-    }
-
-    // The warp's stretch, and for each vector the parity before it within the warp (bit k of `odd`).
-    unsigned odd = 0, parity = 0;
+// The stretch of this thread's warp in a tile.
+__device__ __forceinline__ Stretch summarise(const Shared& s, int stage) {
+    const int lane = threadIdx.x & 31;
+    unsigned parity = 0;
     int a = 0, t = 0;
 #pragma unroll
     for (int k = 0; k < kVectors; ++k) {
-        unsigned p0 = v[k].x > 0, p1 = p0 ^ (unsigned)(v[k].y > 0), p2 = p1 ^ (unsigned)(v[k].z > 0), p3 = p2 ^ (unsigned)(v[k].w > 0);
+        int4 v = vector(s, stage, k);
+        unsigned p0 = v.x > 0, p1 = p0 ^ (unsigned)(v.y > 0), p2 = p1 ^ (unsigned)(v.z > 0), p3 = p2 ^ (unsigned)(v.w > 0);
         unsigned ballot = __ballot_sync(kAll, p3);
         unsigned q = parity ^ (__popc(ballot & ((1u << lane) - 1u)) & 1u);
-        odd |= q << k;
-        int sum = v[k].x + v[k].y + v[k].z + v[k].w;
-        int even_start = (p0 ? v[k].y : 0) + (p1 ? v[k].z : 0) + (p2 ? v[k].w : 0);
-        a += q ? sum - even_start : even_start;
+        int sum = v.x + v.y + v.z + v.w;
+        int even = (p0 ? v.y : 0) + (p1 ? v.z : 0) + (p2 ? v.w : 0);
+        a += q ? sum - even : even;
         t += sum;
         parity ^= __popc(ballot) & 1u;
     }
-    a = __reduce_add_sync(kAll, a);
-    t = __reduce_add_sync(kAll, t);
-    if (lane == 0) warps[warp] = {parity, a, t};
-    __syncthreads();
+    return {parity, __reduce_add_sync(kAll, a), __reduce_add_sync(kAll, t)};
+}
 
-    if (warp == 0) {
-        Stretch mine = lane < kWarps ? warps[lane] : Stretch{0u, 0, 0};
-        Stretch all = reduce_in_order(mine);
-        if (lane == 0) publish(states + tile, all, tile == 0 ? tag | 1u : tag);
-        Stretch earlier = {0u, 0, 0};
-        if (tile > 0) {
-            earlier = look_back(states, tile, tag);
-            if (lane == 0) publish(states + tile, then(earlier, all), tag | 1u);
-        }
-        if (lane == 0) before = earlier;
-    }
-    __syncthreads();
-
-    Stretch start = before;
-    for (int w = 0; w < warp; ++w) start = then(start, warps[w]);
+__device__ __forceinline__ void scan_tile(const Shared& s, int stage, Stretch start, int* y, long long n, long long low) {
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const bool whole = low + kTile <= n;
+    unsigned parity = start.p;
     int carry = start.a;
 #pragma unroll
     for (int k = 0; k < kVectors; ++k) {
-        unsigned q = (odd >> k & 1u) ^ start.p;
-        int g0 = q ? v[k].x : 0;
-        q ^= (unsigned)(v[k].x > 0);
-        int g1 = g0 + (q ? v[k].y : 0);
-        q ^= (unsigned)(v[k].y > 0);
-        int g2 = g1 + (q ? v[k].z : 0);
-        q ^= (unsigned)(v[k].z > 0);
-        int g3 = g2 + (q ? v[k].w : 0);
+        int4 v = vector(s, stage, k);
+        unsigned p0 = v.x > 0, p1 = p0 ^ (unsigned)(v.y > 0), p2 = p1 ^ (unsigned)(v.z > 0), p3 = p2 ^ (unsigned)(v.w > 0);
+        unsigned ballot = __ballot_sync(kAll, p3);
+        unsigned q = parity ^ (__popc(ballot & ((1u << lane) - 1u)) & 1u);
+        parity ^= __popc(ballot) & 1u;
+        int g0 = q ? v.x : 0, g1 = g0 + (q ^ p0 ? v.y : 0), g2 = g1 + (q ^ p1 ? v.z : 0), g3 = g2 + (q ^ p2 ? v.w : 0);
         int inclusive = g3;
 #pragma unroll
         for (int d = 1; d < 32; d <<= 1) {
@@ -154,7 +145,7 @@ scan(const int* __restrict__ x, int* __restrict__ y, int n, State* states, unsig
         }
         int from = carry + inclusive - g3;
         carry += __shfl_sync(kAll, inclusive, 31);
-        int i = low + k * 128;
+        long long i = low + warp * (kVectors * 128) + k * 128 + lane * 4;
         int4 out = {from + g0, from + g1, from + g2, from + g3};
         if (whole) __stcs(reinterpret_cast<int4*>(y + i), out);
         else {
@@ -166,12 +157,81 @@ scan(const int* __restrict__ x, int* __restrict__ y, int n, State* states, unsig
     }
 }
 
-extern "C" int tiles(int n) { return (n + kTile - 1) / kTile; }
+// The stretch of all tiles between this block's last one and `tile`, in order: tiles first .. tile - 1.
+__device__ __forceinline__ Stretch look_back(Shared& s, const State* states, long long tile, unsigned tag) {
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const long long first = tile >= gridDim.x ? tile - gridDim.x + 1 : 0;
+    const int count = (int)(tile - first), each = (count + kThreads - 1) / kThreads;
+    Stretch mine = {0u, 0, 0};
+    for (int j = 0; j < each; ++j) {
+        int i = threadIdx.x * each + j;
+        if (i < count) mine = then(mine, await(states + first + i, tag));
+    }
+    mine = reduce_in_order(mine);
+    if (lane == 0) s.looked[warp] = mine;
+    __syncthreads();
+    Stretch v = lane < kWarps ? s.looked[lane] : Stretch{0u, 0, 0};
+    return reduce_in_order(v);
+}
 
-// `states` holds tiles(n) states and `ticket` one word, zeroed once; `call` counts from 1 up to 2^29.
-extern "C" int launch(const void* x, void* y, int n, void* states, void* ticket, unsigned base, unsigned call, void* stream) {
-    int blocks = tiles(n);
-    if (blocks)
-        scan<<<blocks, kThreads, 0, (cudaStream_t)stream>>>((const int*)x, (int*)y, n, (State*)states, (unsigned*)ticket, base, call << 1);
+__global__ void __launch_bounds__(kThreads, BLOCKS_PER_SM)
+scan(const int* __restrict__ x, int* __restrict__ y, long long n, State* states, unsigned tag) {
+    extern __shared__ __align__(128) unsigned char raw[];
+    Shared& s = *reinterpret_cast<Shared*>(raw);
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const long long tiles = (n + kTile - 1) / kTile;
+    if (threadIdx.x == 0)
+        for (int k = 0; k < kStages; ++k) asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(address(&s.full[k])) : "memory");
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    __syncthreads();
+    for (int k = 0; k < kStages - 1; ++k) load(s, k, x, n, blockIdx.x + (long long)k * gridDim.x);
+
+    Stretch before = {0u, 0, 0};                // everything up to and with this block's last tile
+    int wave = 0;
+    for (long long tile = blockIdx.x; tile < tiles; tile += gridDim.x, ++wave) {
+        // The stage that the last tile left is free: everybody passed a barrier since reading it.
+        load(s, (wave + kStages - 1) % kStages, x, n, tile + (long long)(kStages - 1) * gridDim.x);
+        for (int ahead = wave ? 1 : 0; ahead < 2; ++ahead) {
+            long long next = tile + (long long)ahead * gridDim.x;
+            if (next >= tiles) break;
+            int at = wave + ahead;
+            wait(s, at % kStages, (at / kStages) & 1);
+            Stretch mine = summarise(s, at % kStages);
+            if (lane == 0) s.warps[at & 1][warp] = mine;
+            __syncthreads();
+            if (warp == 0) {
+                Stretch v = lane < kWarps ? s.warps[at & 1][lane] : Stretch{0u, 0, 0};
+                v = reduce_in_order(v);
+                if (lane == 0) publish(states + next, v, tag);
+            }
+        }
+        before = then(before, look_back(s, states, tile, tag));
+        Stretch start = before;
+        Stretch all = before;
+        for (int w = 0; w < kWarps; ++w) {
+            if (w == warp) start = all;
+            all = then(all, s.warps[wave & 1][w]);
+        }
+        scan_tile(s, wave % kStages, start, y, n, tile * kTile);
+        before = all;
+        __syncthreads();
+    }
+}
+
+extern "C" int tiles(long long n) { return (int)((n + kTile - 1) / kTile); }
+
+// `states` holds tiles(n) states, zeroed once; `call` counts from 1 up to 2^31 - 1.
+extern "C" int launch(const void* x, void* y, long long n, void* states, unsigned call, void* stream) {
+    static int resident = 0;
+    if (!resident) {
+        int device, processors, per;
+        cudaGetDevice(&device);
+        cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+        cudaFuncSetAttribute(scan, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)sizeof(Shared));
+        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per, scan, kThreads, sizeof(Shared));
+        resident = processors * per;
+    }
+    int blocks = tiles(n) < resident ? tiles(n) : resident;
+    if (blocks) scan<<<blocks, kThreads, sizeof(Shared), (cudaStream_t)stream>>>((const int*)x, (int*)y, n, (State*)states, call);
     return (int)cudaGetLastError();
 }

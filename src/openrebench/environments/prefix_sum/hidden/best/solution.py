@@ -42,27 +42,26 @@ class _CudaScan:
             check=True,
         )  # fmt: skip
         self.library = ctypes.CDLL(str(built))
-        self.states, self.ticket, self.taken, self.calls = None, None, 0, 0
+        self.library.tiles.argtypes = [ctypes.c_longlong]
+        self.library.launch.argtypes = [
+            ctypes.c_void_p, ctypes.c_void_p, ctypes.c_longlong, ctypes.c_void_p, ctypes.c_uint, ctypes.c_void_p,
+        ]  # fmt: skip
+        self.states, self.calls = None, 0
 
     def __call__(self, x):
         if x.data_ptr() % 16:  # vector loads need it
             x = x.clone()
         y = torch.empty_like(x)
-        tiles = self.library.tiles(x.numel())
-        if self.states is None or self.states.numel() < 2 * tiles:
-            self.states = torch.zeros(2 * max(tiles, 1), dtype=torch.int64, device=x.device)
-            self.ticket = torch.zeros(1, dtype=torch.int32, device=x.device)
-            self.taken = 0
+        words = 2 * self.library.tiles(x.numel())
+        if self.states is None or self.states.numel() < words:
+            self.states = torch.zeros(max(words, 2), dtype=torch.int64, device=x.device)
         self.calls += 1
-        pointers = [ctypes.c_void_p(t.data_ptr()) for t in (x, y, self.states, self.ticket)]
-        stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
         code = self.library.launch(
-            pointers[0], pointers[1], x.numel(), pointers[2], pointers[3],
-            ctypes.c_uint(self.taken), ctypes.c_uint(self.calls), stream,
+            x.data_ptr(), y.data_ptr(), x.numel(), self.states.data_ptr(), self.calls,
+            torch.cuda.current_stream().cuda_stream,
         )  # fmt: skip
         if code:
             raise RuntimeError(f"CUDA error {code}")
-        self.taken = (self.taken + tiles) % 2**32
         return y
 
 

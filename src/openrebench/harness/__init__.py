@@ -1,0 +1,1 @@
+"""Inspect's side of an attempt: tasks, tools, the scorer, and running them."""

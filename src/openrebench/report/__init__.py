@@ -1,0 +1,1 @@
+"""Tables and figures from attempts: one HTML file, with every figure and table as a file too."""

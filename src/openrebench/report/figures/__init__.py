@@ -1,0 +1,1 @@
+"""The figures of a report, one grammar for the page and for files."""
