@@ -54,12 +54,12 @@ class Sample:
     @property
     def n(self) -> IntArray:
         """(n_lengths,), int64: attempts with data for each length."""
-        return self.known.sum(axis=0)
+        return np.asarray(self.known.sum(axis=0), dtype=np.int64)
 
     def estimate(self, cells: Sequence[Cell], estimator: Estimator) -> FloatArray:
         """Estimate every cell from the attempts as they are: (n_cells,), NaN where n is 0."""
         identity = np.arange(len(self.strata))[None, :]
-        return self._estimates(identity, cells, estimator)[0]
+        return self._estimates(identity, cells, estimator).ravel()
 
     def resampled(
         self,
@@ -137,7 +137,7 @@ def mean_over_environments(
     stacked = np.stack(per_environment, axis=1)
     if environment_draws is not None:
         stacked = np.take_along_axis(stacked, environment_draws[:, :, None], axis=1)
-    return stacked.mean(axis=1)
+    return np.asarray(stacked.mean(axis=1))
 
 
 def interval(resampled: FloatArray) -> tuple[FloatArray, FloatArray]:

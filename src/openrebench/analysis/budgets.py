@@ -26,6 +26,7 @@ from openrebench.analysis.table import Attempts
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+SHORTEST_CUT = 32.0  # logs are cut down to this part of the longest attempt
 
 
 class Allocation(NamedTuple):
@@ -137,7 +138,7 @@ def _lengths(attempts: pl.DataFrame, *, truncate: bool) -> tuple[tuple[float, ..
     whole = attempts.filter(pl.col("length_s") == pl.col("budget_s"))
     run_s = tuple(merged(whole["length_s"].unique().to_list()).tolist())
     cut = attempts.filter("has_log")["length_s"].max() if truncate else None
-    below = rungs(0.0, float(cut)) if isinstance(cut, float) else []
+    below = rungs(cut / SHORTEST_CUT, cut) if isinstance(cut, float) else []
     return run_s, merged([*run_s, *below])
 
 
@@ -238,8 +239,19 @@ def allocation_frame(found: Estimates) -> pl.DataFrame:
             }
         )
     frame = pl.DataFrame(rows, schema=ALLOCATION_SCHEMA)
-    best = pl.col("score") == pl.col("score").max().over("solver", "budget_h")
-    return frame.with_columns(best=best & best.cum_sum().over("solver", "budget_h").eq(1))
+    return frame.with_columns(best=_is_best(frame))
+
+
+def _is_best(frame: pl.DataFrame) -> pl.Series:
+    """Mark one allocation of each budget: the best of those that draw no attempt twice.
+
+    Only where every allocation needs more attempts than there are, the best of all.
+    """
+    ranked = frame.with_row_index("index").sort(
+        "resampled", pl.col("score") * -1, "length_h", maintain_order=True
+    )
+    first = ranked.unique(["solver", "budget_h"], keep="first")["index"]
+    return frame.with_row_index("index")["index"].is_in(first.implode())
 
 
 ALLOCATION_SCHEMA = pl.Schema(

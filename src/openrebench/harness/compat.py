@@ -7,6 +7,7 @@ one says which.
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from contextvars import copy_context
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -53,6 +54,11 @@ def sample_clock() -> Clock:
     """
     working = copy_context().run(sample_limits).working
     return Clock(lambda: float(working.usage), lambda: working.limit)
+
+
+def versions() -> dict[str, str]:
+    """Versions of what runs the agent."""
+    return {"inspect_ai": version("inspect_ai")}
 
 
 def solver_name() -> str:

@@ -48,15 +48,22 @@ def intermediate_score(attempt: LiveAttempt, entry: ScoreEntry) -> Score:
 
 def final_score(attempt: LiveAttempt) -> Score:
     """Read the entry that counts from the score log."""
-    card, entries = attempt.attempt.environment.card, attempt.attempt.log.entries
-    entry = counting_entry(card, entries, _scale(attempt), math.inf)
+    entries = attempt.attempt.log.entries
+    entry, value = counting(attempt)
     if entry is None:
         return Score(value=math.nan, explanation=f"none of {len(entries)} score calls was valid")
     return Score(
-        value=_value(attempt, entry),
+        value=value,
         explanation=f"score call {entry.seq} of {len(entries)}, at {entry.requested_at_s:.0f} s",
         metadata=_metadata(attempt, entry),
     )
+
+
+def counting(attempt: LiveAttempt) -> tuple[ScoreEntry | None, float]:
+    """Give the entry that counts so far, and its value; NaN, Inspect's "unscored", if none is."""
+    card, entries = attempt.attempt.environment.card, attempt.attempt.log.entries
+    entry = counting_entry(card, entries, _scale(attempt), math.inf)
+    return entry, math.nan if entry is None else _value(attempt, entry)
 
 
 def _metadata(attempt: LiveAttempt, entry: ScoreEntry) -> dict[str, Any]:
@@ -68,7 +75,7 @@ def _metadata(attempt: LiveAttempt, entry: ScoreEntry) -> dict[str, Any]:
 
 
 def _value(attempt: LiveAttempt, entry: ScoreEntry) -> float:
-    """The normalised score; the raw one without anchors; NaN, Inspect's "unscored", for none."""
+    """The normalised score, the raw one without anchors, or NaN if there is none."""
     if entry.raw is None:
         return math.nan
     record, card = attempt.attempt.record, attempt.attempt.environment.card

@@ -12,7 +12,7 @@ AGENT_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 TIME_LABEL = (
-    "datum.value < 0.0166 ? round(datum.value * 3600) + ' s'"
+    "datum.value == 0 ? '0' : datum.value < 0.0166 ? round(datum.value * 3600) + ' s'"
     " : datum.value < 0.999 ? round(datum.value * 60) + ' min'"
     " : datum.value < 167 ? format(datum.value, '.3~r') + ' h' : '1 week'"
 )
@@ -67,7 +67,7 @@ def time_axis(title: str, ticks_h: Sequence[float], size: Size) -> alt.Axis:
     return alt.Axis(title=title, values=list(ticks_h)[::step], labelExpr=TIME_LABEL, grid=True)
 
 
-def finish(chart: alt.Chart | alt.LayerChart | alt.VConcatChart | alt.HConcatChart) -> Any:  # noqa: ANN401 - altair's own chart union
+def finish(chart: alt.TopLevelMixin) -> Any:  # noqa: ANN401 - altair's own chart union
     """Put fonts, sizes and quiet grid lines on a figure."""
     return (
         chart.configure(font=FONT, background="white", padding=8)
@@ -84,7 +84,9 @@ def finish(chart: alt.Chart | alt.LayerChart | alt.VConcatChart | alt.HConcatCha
             titlePadding=8,
             labelOverlap="greedy",
         )
-        .configure_legend(labelFontSize=12, labelLimit=340, symbolSize=90, labelColor=INK)
+        .configure_legend(
+            labelFontSize=12, labelLimit=340, symbolSize=90, labelColor=INK, symbolOpacity=1
+        )
         .configure_title(
             fontSize=15,
             subtitleFontSize=12,

@@ -24,8 +24,8 @@ from openrebench.report.theme import (
 TICKS_H = tuple(rung / HOUR_S for rung in LADDER_S)
 CAPTION = (
     "Lines are the expected best of k attempts, bands 95 % bootstrap intervals over attempts. "
-    "A dashed line draws the same attempts more than once (k is larger than n). Agents: best "
-    "allocation of each budget, chosen after the fact. n counts attempts."
+    "Hollow and dashed: k is larger than n, so attempts are drawn more than once (plug-in, biased "
+    "down). Agents: best allocation of each budget, chosen after the fact. n counts attempts."
 )
 
 
@@ -58,19 +58,18 @@ def _draw(frame: pl.DataFrame, size: Size, heading: str, subtitle: Sequence[str]
     )
     paint = alt.Color("label:N").scale(scale(colour)).legend(legend(size, len(colour)))
     shape = (
-        alt.Shape("label:N")
-        .scale(scale(shapes(list(colour))))
-        .legend(legend(size, len(colour)))
+        alt.Shape("label:N").scale(scale(shapes(list(colour)))).legend(legend(size, len(colour)))
     )
     base = alt.Chart(frame).encode(x=x, color=paint)
     y = alt.Y("score:Q", title="mean normalised score").scale(zero=True, nice=True)
     band = base.mark_area(opacity=0.16).encode(y=alt.Y("low:Q"), y2="high:Q")
     whole = alt.Chart(frame.filter(~pl.col("resampled"))).encode(x=x, color=paint)
-    beyond = alt.Chart(_beyond(frame)).encode(x=x, color=paint)
+    beyond = alt.Chart(frame.filter("resampled")).encode(x=x, color=paint)
     line = whole.mark_line(strokeWidth=2.5).encode(y=y)
     dashed = beyond.mark_line(strokeWidth=2, strokeDash=[5, 4]).encode(y=y)
-    dots = base.mark_point(filled=True, size=46, opacity=1).encode(y=y, shape=shape)
-    chart = alt.layer(band, dashed, line, dots, *_anchor_line()).properties(
+    dots = whole.mark_point(filled=True, size=46, opacity=1).encode(y=y, shape=shape)
+    hollow = beyond.mark_point(fill="white", size=40, opacity=1).encode(y=y, shape=shape)
+    chart = alt.layer(band, dashed, line, hollow, dots, *_anchor_line()).properties(
         width=size.width, height=340, title=title(heading, subtitle, size)
     )
     return finish(chart)
@@ -79,16 +78,12 @@ def _draw(frame: pl.DataFrame, size: Size, heading: str, subtitle: Sequence[str]
 def _labelled(frame: pl.DataFrame) -> pl.DataFrame:
     least = pl.col("n").min().over("solver")
     most = pl.col("n").max().over("solver")
-    n = pl.when(least == most).then(pl.format("n={}", most)).otherwise(
-        pl.format("n={}-{}", least, most)
+    n = (
+        pl.when(least == most)
+        .then(pl.format("n={}", most))
+        .otherwise(pl.format("n={}-{}", least, most))
     )
     return frame.with_columns(label=pl.format("{} ({})", "solver", n))
-
-
-def _beyond(frame: pl.DataFrame) -> pl.DataFrame:
-    """Points with k > n, and the last one before them, where the dashes begin."""
-    reached = pl.col("resampled").shift(-1).over("label").fill_null(value=False)
-    return frame.sort("label", "budget_h").filter(pl.col("resampled") | reached)
 
 
 def _anchor_line() -> list[alt.Chart]:

@@ -5,6 +5,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from openrebench.analysis.lengths import LADDER_S
 from openrebench.analysis.options import HOUR_S
 from openrebench.analysis.table import Attempts
 from openrebench.report.render import Figure
@@ -16,10 +17,16 @@ from openrebench.report.theme import (
     legend,
     scale,
     shapes,
+    time_axis,
     title,
 )
 
 MAX_LINES = 200
+UNEQUAL = 6.0  # from this ratio of lengths on, time is drawn on a log axis
+NICE_STEPS_H = (
+    *(n / 3600 for n in (1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1800)),
+    *(1.0, 2.0, 4.0, 8.0, 24.0),
+)
 
 
 def step_rows(table: Attempts) -> pl.DataFrame:
@@ -43,7 +50,7 @@ def step_rows(table: Attempts) -> pl.DataFrame:
         call=pl.int_range(pl.len()).over("row"),
     ).select(
         *("attempt", "solver", "kind", "call", "at_h", "outcome", "raw", "unit"),
-        *("score", "so_far", pl.col("length_s") / HOUR_S),
+        *("score", "so_far", (pl.col("length_s") / HOUR_S).alias("length_h")),
     )
 
 
@@ -58,8 +65,9 @@ def steps_figure(table: Attempts, name: str, heading: str, subtitle: str) -> Fig
         title=heading,
         caption="Each step is a score call that improved on the attempt's earlier ones; crosses "
         f"below 0 are invalid submissions. 0 is the starting solution, 1 the reference.{note}",
-        draw=lambda size: _draw(rows.filter(pl.col("attempt").is_in(shown.implode())), size,
-                                heading, subtitle),
+        draw=lambda size: _draw(
+            rows.filter(pl.col("attempt").is_in(shown.implode())), size, heading, subtitle
+        ),
         table=rows,
     )
 
@@ -67,10 +75,10 @@ def steps_figure(table: Attempts, name: str, heading: str, subtitle: str) -> Fig
 def _draw(rows: pl.DataFrame, size: Size, heading: str, subtitle: str) -> Any:  # noqa: ANN401
     solvers = rows.select("solver", "kind").unique(maintain_order=True).rows()
     colour = colours(solvers)
-    unit_s, unit = _time_unit(rows)
-    lines = _with_ends(rows).with_columns(at=pl.col("at_h") * HOUR_S / unit_s)
-    points = rows.with_columns(at=pl.col("at_h") * HOUR_S / unit_s)
-    x = alt.X("at:Q", title=f"working time ({unit})").scale(nice=False, zero=True)
+    first_h = _first_h(rows)
+    clipped = pl.max_horizontal(pl.col("at_h"), first_h)
+    lines, points = _with_ends(rows).with_columns(at=clipped), rows.with_columns(at=clipped)
+    x = _time_scale(rows, first_h, size)
     y = alt.Y("so_far:Q", title="normalised score, best so far")
     paint = (
         alt.Color("solver:N")
@@ -106,17 +114,30 @@ def _reference_line(rows: pl.DataFrame) -> list[alt.Chart]:
     return [rule, label]
 
 
-def _time_unit(rows: pl.DataFrame) -> tuple[float, str]:
-    longest = rows["length_s"].max()
-    hours = longest if isinstance(longest, float) else 0.0
-    if hours >= 2:
-        return HOUR_S, "hours"
-    return (60.0, "minutes") if hours >= 1 / 12 else (1.0, "seconds")
+def _first_h(rows: pl.DataFrame) -> float:
+    """Where a log axis begins when attempts are of very unequal length, else 0."""
+    shortest, longest = rows["length_h"].min(), rows["length_h"].max()
+    assert isinstance(shortest, float) and isinstance(longest, float)
+    return shortest / 60 if longest > UNEQUAL * shortest else 0.0
+
+
+def _time_scale(rows: pl.DataFrame, first_h: float, size: Size) -> alt.X:
+    last = rows["length_h"].max()
+    last_h = last if isinstance(last, float) and last > 0 else 1.0
+    if first_h:
+        ticks = [rung / HOUR_S for rung in LADDER_S if first_h <= rung / HOUR_S <= last_h]
+        axis = time_axis("working time", ticks, size)
+        return alt.X("at:Q", axis=axis).scale(type="log", domain=[first_h, last_h], nice=False)
+    count = 4 if size.narrow else 8
+    step = min((step for step in NICE_STEPS_H if last_h / step <= count), default=NICE_STEPS_H[-1])
+    ticks = [i * step for i in range(int(last_h / step) + 1)]
+    axis = time_axis("working time", ticks, size)
+    return alt.X("at:Q", axis=axis).scale(domain=[0, last_h], nice=False)
 
 
 def _with_ends(rows: pl.DataFrame) -> pl.DataFrame:
     """Begin each line at 0, and carry its last score to the end of the attempt."""
-    ends = rows.group_by("attempt", maintain_order=True).last().with_columns(at_h="length_s")
+    ends = rows.group_by("attempt", maintain_order=True).last().with_columns(at_h="length_h")
     starts = (
         rows.group_by("attempt", maintain_order=True)
         .first()

@@ -1,0 +1,159 @@
+"""The untrusted side of a worker: runs in the sandbox, as `python shim.py SOCKET_FD FOLDER`.
+
+Everything in this process belongs to the submission once that is imported, so the trusted side
+relies on nothing here but that bytes come back. Standard library and the worker environment only.
+What the messages are is said in `worker`.
+"""
+
+import contextlib
+import importlib
+import json
+import mmap
+import os
+import socket
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numba  # noqa: F401 - imported ahead of the submission, whose load time this shortens
+import torch
+
+MESSAGE_BYTES, NONCE_BYTES, TEXT_BYTES = 4096, 32, 300
+MADV_POPULATE_READ = 22
+HEADER_BYTES = 8
+Function = Callable[[torch.Tensor], Any]
+
+
+class Refused(Exception):
+    """What the submission gave can't be taken; `code` is one of the trusted side's reasons."""
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+def main() -> NoReturn:
+    """Say that we are ready, take one submission, then answer calls."""
+    control = socket.socket(fileno=int(sys.argv[1]))
+    folder = sys.argv[2]
+    control.send(b"ready")
+    request, fds = receive(control)
+    order = json.loads(request[NONCE_BYTES:])
+    output = shared(fds[1])
+    with answered(control, request[:NONCE_BYTES]):
+        unpack(fds[0], folder)
+        function = load(folder, order["module"], order["function"])
+    while True:
+        nonce, fds = receive(control)
+        with answered(control, nonce):
+            call(function, fds[0], output, f"{order['module']}.{order['function']}", order["device"])
+
+
+def receive(control: socket.socket) -> tuple[bytes, list[int]]:
+    """Wait for a message of the trusted side; its end is ours too."""
+    message, fds, _, _ = socket.recv_fds(control, MESSAGE_BYTES, 2)
+    if not message:
+        os._exit(0)
+    return message, fds
+
+
+@contextlib.contextmanager
+def answered(control: socket.socket, nonce: bytes):  # type: ignore[no-untyped-def] # noqa: ANN201
+    """Answer a request: `ok`, or a code and one sentence."""
+    try:
+        yield
+    except Refused as refused:
+        answer = f"{refused.code} {refused}"
+    except MemoryError:
+        answer = "out_of_memory MemoryError"
+    except BaseException as error:
+        answer = f"crashed {last_line(error)}"
+    else:
+        answer = "ok"
+    control.send(nonce + answer.encode("utf-8", "replace")[: TEXT_BYTES + NONCE_BYTES])
+
+
+def last_line(error: BaseException) -> str:
+    """Give the type and text of an exception in one line."""
+    return " ".join("".join(traceback.format_exception_only(error)[-1:]).split())
+
+
+def shared(fd: int) -> torch.Tensor:
+    """Map the output buffer."""
+    buffer = mmap.mmap(fd, os.fstat(fd).st_size, flags=mmap.MAP_SHARED | mmap.MAP_POPULATE)
+    os.close(fd)
+    return torch.frombuffer(buffer, dtype=torch.int32)
+
+
+def unpack(fd: int, folder: str) -> None:
+    """Write the submission's files; names were checked by the trusted side."""
+    with os.fdopen(fd, "rb") as archive:
+        archive.seek(0)
+        index = json.loads(archive.read(int.from_bytes(archive.read(HEADER_BYTES), "little")))
+        for name, size in index:
+            path = os.path.join(folder, name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "wb") as file:
+                file.write(archive.read(size))
+
+
+def load(folder: str, module: str, name: str) -> Function:
+    """Import the submission and find its function."""
+    os.chdir(folder)
+    sys.path.insert(0, folder)
+    try:
+        loaded = importlib.import_module(module)
+    except MemoryError:
+        raise
+    except BaseException as error:
+        raise Refused("import_failed", f"{place(error, folder, module)}: {last_line(error)}") from error
+    function = getattr(loaded, name, None)
+    if not callable(function):
+        raise Refused("import_failed", f"{module}.py has no function {name}")
+    return function
+
+
+def place(error: BaseException, folder: str, module: str) -> str:
+    """Say where in the submission an error came up."""
+    if isinstance(error, SyntaxError) and (error.filename or "").startswith(folder):
+        return f"{os.path.relpath(error.filename, folder)} line {error.lineno}"
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(folder)]
+    if not frames:
+        return f"{module}.py"
+    return f"{os.path.relpath(frames[-1].filename, folder)} line {frames[-1].lineno}"
+
+
+def call(function: Function, fd: int, output: torch.Tensor, name: str, device: str) -> None:
+    """Call the function on an input and put its result into the shared output."""
+    x = private(fd).to(device)
+    y = function(x)
+    if type(y) is not torch.Tensor:
+        kind = type(y)
+        raise Refused("wrong_output", f"{name} returned {kind.__name__}; expected a torch.Tensor")
+    if y.dtype != x.dtype:
+        found = str(y.dtype).removeprefix("torch.")
+        raise Refused("wrong_output", f"{name} returned dtype {found}; expected int32")
+    if y.shape != x.shape:
+        found = tuple(y.shape)
+        raise Refused("wrong_shape", f"{name} returned shape {found}; expected {tuple(x.shape)}")
+    if y.device != x.device:
+        raise Refused("wrong_output", f"{name} returned a tensor on {y.device}, not {x.device}")
+    output[: len(x)].copy_(y)
+
+
+def private(fd: int) -> torch.Tensor:
+    """Map an input; writing to it changes nothing for anybody else."""
+    size = os.fstat(fd).st_size
+    if size == 0:
+        os.close(fd)
+        return torch.empty(0, dtype=torch.int32)
+    pages = mmap.mmap(fd, size, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_WRITE)
+    os.close(fd)
+    with contextlib.suppress(OSError):
+        pages.madvise(MADV_POPULATE_READ)
+    return torch.frombuffer(pages, dtype=torch.int32)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""Build a report: read attempts, analyse them, write one HTML file with figures and tables."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import polars as pl
+
+from openrebench import __version__
+from openrebench.analysis.folders import read_folders
+from openrebench.analysis.marks import prepared
+from openrebench.analysis.options import Options
+from openrebench.analysis.table import Attempts, concatenate, read_parquet
+from openrebench.report.own import own_sections
+from openrebench.report.page import Section, Table, render
+from openrebench.report.public import public_section
+
+TITLE = "OpenRE-Bench report"
+
+
+def build_report(folders: Sequence[Path], out: Path, *, options: Options | None = None) -> Path:
+    """Write `index.html`, `figures/` and `tables/` into a folder.
+
+    Args:
+        folders: Folders of attempts, or of imported tables. With none the report shows what is
+            published: human attempts and results of others.
+        out: Folder to write into; made if missing.
+        options: Choices of the analysis; printed in the footer.
+
+    Returns:
+        Path of `index.html`.
+
+    Raises:
+        TableError: A folder holds no attempt, or a table is broken.
+        NotComparable: Attempts differ in what a curve must have in common.
+        AttemptError: An attempt is damaged.
+    """
+    options = options or Options()
+    table = prepared(read(folders), options)
+    out.mkdir(parents=True, exist_ok=True)
+    sections = [*own_sections(table, options, out), public_section(options, out)]
+    _write_tables(sections, out / "tables")
+    page = render(title=TITLE, lead=_lead(table), sections=sections, footer=_footer(table, options))
+    path = out / "index.html"
+    path.write_text(page, encoding="utf-8")
+    return path
+
+
+def read(folders: Sequence[Path]) -> Attempts:
+    """Read folders of attempts and folders of imported tables into one table."""
+    tables = [f for f in folders if (f / "attempts.parquet").is_file()]
+    attempts = [f for f in folders if f not in tables]
+    return concatenate([*map(read_parquet, tables), *([read_folders(attempts)] * bool(attempts))])
+
+
+def _lead(table: Attempts) -> list[str]:
+    if len(table) == 0:
+        return ["No attempt of your own yet: what follows is what others published."]
+    counted, all_attempts = table.counted, table.attempts
+    lines = [
+        f"{len(table)} attempts at {all_attempts['environment'].n_unique()} environments by "
+        f"{all_attempts['solver'].n_unique()} solvers; {counted.height} count."
+    ]
+    left = all_attempts.filter(pl.col("left_out") != "")
+    if left.height:
+        reasons = left.group_by("left_out").len().sort("left_out").rows()
+        said = ", ".join(f"{count} {reason}" for reason, count in reasons)
+        lines.append(f"Left out of every score: {said}. They stay in the tables.")
+    return lines
+
+
+def _footer(table: Attempts, options: Options) -> list[str]:
+    settings = ", ".join(f"{name}={value}" for name, value in asdict(options).items())
+    return [
+        "OpenRE-Bench is not affiliated with METR. RE-Bench is METR's benchmark; results at the "
+        "profiles small and gpu are in units of this project and are no RE-Bench scores.",
+        f"Options: {settings}.",
+        f"Input sha256 {table.sha256()}; openrebench {__version__}.",
+    ]
+
+
+def _write_tables(sections: Sequence[Section], folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for section in sections:
+        figures = [
+            Table(name=d.figure.name, title=d.figure.title, frame=d.figure.table)
+            for d in section.figures
+        ]
+        for table in [*figures, *section.tables]:
+            table.frame.write_csv(folder / f"{table.name}.csv")
+            table.frame.write_parquet(folder / f"{table.name}.parquet")

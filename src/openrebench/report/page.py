@@ -1,0 +1,72 @@
+"""The page: sections of figures and tables, filled into one HTML file."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import polars as pl
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from openrebench.report.render import Drawn
+
+MAX_ROWS = 60
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """A table of the page, and a file.
+
+    Args:
+        name: Stem of its files.
+        title: Heading.
+        frame: What it holds.
+        caption: What to know before reading it.
+    """
+
+    name: str
+    title: str
+    frame: pl.DataFrame
+    caption: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """A part of the page about attempts that may stand together."""
+
+    title: str
+    notes: Sequence[str] = ()
+    figures: Sequence[Drawn] = ()
+    tables: Sequence[Table] = field(default_factory=tuple)
+
+
+def render(
+    *, title: str, lead: Sequence[str], sections: Sequence[Section], footer: Sequence[str]
+) -> str:
+    """Fill the page."""
+    environment = Environment(
+        loader=PackageLoader("openrebench.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["cell"] = cell
+    template = environment.get_template("report.html.j2")
+    return template.render(
+        title=title, lead=lead, sections=sections, footer=footer, max_rows=MAX_ROWS
+    )
+
+
+def cell(value: object) -> str:
+    """Write a value into a table: three decimals, nothing for null.
+
+    Example:
+        >>> cell(0.12345), cell(None), cell(2.0), cell(True)
+        ('0.123', '', '2', 'yes')
+    """
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.0f}" if value == round(value) else f"{value:.3f}"
+    return str(value)

@@ -1,0 +1,111 @@
+"""Collect published points and public human attempts for figures."""
+
+import polars as pl
+
+from openrebench.analysis.facts import human_attempts, published_environments, published_results
+from openrebench.analysis.table import Attempts, from_rows
+
+SOURCES = "Wijk et al. 2024 (arXiv:2411.15114), METR/eval-analysis-public, model cards"
+HUMAN_BUDGET_S = 8 * 3600.0
+POINT_COLUMNS = ("what", "label", "budget_h", "score", "source", "status")
+
+
+def human_table() -> Attempts:
+    """Public human attempts at the published environments, as a table of attempts."""
+    counts = dict(published_environments().select("environment", "counts").rows())
+    rows: list[dict[str, object]] = [
+        {
+            "attempt": f"human {row['row']}",
+            "environment": row["environment"],
+            "version": "published",
+            "profile": "full",
+            "anchors": "published",
+            "isolation": "published",
+            "source": "published",
+            "solver": "human experts",
+            "kind": "human",
+            "counts": counts[row["environment"]],
+            "budget_s": HUMAN_BUDGET_S,
+            "length_s": HUMAN_BUDGET_S,
+            "working_s": row["hours"] * 3600,
+            "ended": "submitted",
+            "score": max(0.0, row["score"]),
+        }
+        for row in human_attempts().iter_rows(named=True)
+    ]
+    return from_rows(rows)
+
+
+def published_points(environment: str, best_of_k: pl.DataFrame) -> pl.DataFrame:
+    """Published numbers of one environment, or of means if `environment` is "".
+
+    Args:
+        environment: Environment, or "".
+        best_of_k: Human score@k as `allocation_frame` gives it.
+    """
+    human = human_attempts().filter(pl.col("environment") == environment)
+    attempts = human.select(
+        what=pl.lit("human attempt"),
+        label=pl.format("human attempt {}", "row"),
+        budget_h=pl.col("hours"),
+        score=pl.col("score").clip(0.0),
+        source="source",
+        status=pl.lit("public row"),
+    )
+    k = best_of_k.filter(~pl.col("resampled")).select(
+        what=pl.lit("human, best of k"),
+        label=pl.format("8h@{} of n={}", "k", "n"),
+        budget_h="budget_h",
+        score="score",
+        source=pl.lit("computed from the public rows"),
+        status=pl.lit("computed"),
+    )
+    return pl.concat([attempts, k, _results(environment)]).filter(pl.col("budget_h") <= 80)
+
+
+def _results(environment: str) -> pl.DataFrame:
+    name = pl.col("environment").fill_null("")
+    chart = pl.col("confidence").str.contains("chart")
+    kind = (
+        pl.when(chart).then(pl.lit("agent, read off a chart")).otherwise(pl.lit("agent, printed"))
+    )
+    return (
+        published_results()
+        .filter(
+            (name == environment)
+            & (pl.col("scale") == "reference")
+            & pl.col("score").is_not_null()
+            & pl.col("budget_h").is_not_null()
+            & ~pl.col("model").str.to_lowercase().str.starts_with("human")
+        )
+        .select(
+            what=kind,
+            label=pl.concat_str("model", _allocation(), separator=", "),
+            budget_h=pl.col("budget_h").cast(pl.Float64),
+            score="score",
+            source="source",
+            status="status",
+        )
+    )
+
+
+def _allocation() -> pl.Expr:
+    """The length of the runs behind a budget, where it was said."""
+    budget = pl.col("budget")
+    return (
+        pl.when(budget.str.contains("30-min|30min"))
+        .then(pl.lit("30-min runs"))
+        .when(budget.str.contains("43x45min"))
+        .then(pl.lit("45-min or 2-h runs"))
+        .when(budget.str.contains("45-min"))
+        .then(pl.lit("45-min runs"))
+        .when(budget.str.contains("2-h runs|x2h"))
+        .then(pl.lit("2-h runs"))
+        .otherwise(pl.lit("runs of unknown length"))
+    )
+
+
+def published_title(environment: str) -> str:
+    """Published name of an environment; "" if it is none of the seven."""
+    found = published_environments().filter(pl.col("environment") == environment)
+    return str(found["title"][0]) if found.height else ""
