@@ -24,7 +24,7 @@ def find_literals(suffix: str, text: str) -> list[Literal]:
     """List the literals of a file that can be changed; none in files of unknown kinds.
 
     Example:
-        >>> [literal.text for literal in find_literals(".py", "fast = True  # not 3\\nn = 1024")]
+        >>> [literal.text for literal in find_literals(".py", "f(True, 1024)  # not 3")]
         ['True', '1024']
     """
     if suffix == ".py":

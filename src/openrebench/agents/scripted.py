@@ -1,10 +1,7 @@
 """An agent that plays a list of steps from a file: for tests, demonstrations and replays.
 
-    - {do: write, path: solution.py, content: "..."}
-    - {do: run, command: python measure.py}
-    - {do: score}
-    - {do: wait, seconds: 5}
-    - {do: submit}
+The file is a list such as `[{do: write, path: solution.py, content: "..."}, {do: score}]`; what
+there is to do is in steps.py.
 """
 
 import json

@@ -8,7 +8,7 @@ The file is a list. Each item has `text`, or `tool` with `arguments`, or `error`
 from pathlib import Path
 from typing import Any
 
-import yaml
+import yaml  # type: ignore[import-untyped]
 from inspect_ai.model import (
     ChatMessage,
     ChatMessageAssistant,

@@ -21,9 +21,7 @@ def describe(card: TaskCard, profile: str, device: str, entry: ScoreEntry) -> st
     return f"scored: {entry.raw} {entry.unit}{scale}\n{entry.message}"
 
 
-def describe_log(
-    card: TaskCard, profile: str, device: str, entries: Iterable[ScoreEntry]
-) -> str:
+def describe_log(card: TaskCard, profile: str, device: str, entries: Iterable[ScoreEntry]) -> str:
     """List all score calls, one line each."""
     lines = []
     for entry in entries:

@@ -16,6 +16,7 @@ from openrebench.core.score_log import ScoreEntry
 from openrebench.core.seed import Seed
 from openrebench.core.workspace import stage
 from openrebench.harness import compat
+from openrebench.isolation.device import exclusive
 from openrebench.isolation.local import LocalRunner
 from openrebench.sandbox.provider import OpenREBenchSandbox
 
@@ -59,6 +60,8 @@ class LiveAttempt:
 
     async def _score_alone(self, requested_at_s: float) -> ScoreEntry:
         async with compat.one_at_a_time(SCORING):
+            with suspend_working_limit():
+                await anyio.to_thread.run_sync(_wait_for_device, abandon_on_cancel=True)
             readings = itertools.chain([requested_at_s], iter(self.clock.used_s, None))
             return await anyio.to_thread.run_sync(self._score, lambda: next(readings))
 
@@ -84,6 +87,12 @@ class LiveAttempt:
         finally:
             self.box.stop()
             self.runner.close()
+
+
+def _wait_for_device() -> None:
+    """Wait until no other process scores, so that only our own scoring uses the solver's time."""
+    with exclusive():
+        pass
 
 
 def add(live: LiveAttempt) -> None:

@@ -27,7 +27,7 @@ OWN_AGENTS = ("literal_search", "scripted")
 SEEDED = ("literal_search",)
 
 
-def run_attempts(
+def run_attempts(  # noqa: PLR0913 - one argument for each option of `re-bench run`
     card_names: Sequence[str],
     *,
     agent: str,
@@ -39,8 +39,8 @@ def run_attempts(
     seed: int = 0,
     parallel: int = 1,
     agent_args: Mapping[str, JsonValue] | None = None,
-    model_args: Mapping[str, Any] | None = None,
-    **limits: Any,
+    model_args: Mapping[str, JsonValue] | None = None,
+    limits: Mapping[str, float] | None = None,
 ) -> list[Path]:
     """Let an agent attempt environments; gives the attempts' folders, oldest first.
 
@@ -58,7 +58,7 @@ def run_attempts(
             other's timings.
         agent_args: Further arguments of the agent.
         model_args: Arguments of the model.
-        limits: Further limits of Inspect's `Task`, such as `token_limit` or `cost_limit`.
+        limits: Further limits by Inspect's names, such as `token_limit` or `cost_limit`.
 
     Raises:
         KeyboardInterrupt: It was interrupted; the attempts have ended and kept their scores.
@@ -79,7 +79,7 @@ def run_attempts(
                 settings=arguments,
             ),
             epochs=attempts,
-            **limits,
+            limits=limits,
         )
         for environment in environments
     ]

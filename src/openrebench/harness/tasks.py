@@ -1,17 +1,17 @@
 """One Inspect task for each environment in the catalogue, made in a loop.
 
-    inspect eval openrebench/prefix_sum --model openai/gpt-5 -T budget=30m -T profile=small
+Example: inspect eval openrebench/prefix_sum --model openai/gpt-5 -T budget=30m -T profile=small
 """
 
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from string import Template
 from typing import Any
 
 from inspect_ai import Task, task
-from inspect_ai.agent import AgentPrompt, react
+from inspect_ai.agent import Agent, AgentPrompt, react
 from inspect_ai.dataset import Sample
 from inspect_ai.tool import bash, python
 from inspect_ai.util import SandboxEnvironmentSpec
@@ -53,7 +53,11 @@ def briefing(environment: Environment, profile: str, budget: Budget) -> str:
 
 
 def environment_task(
-    environment: Environment, terms: Terms, *, epochs: int = 1, **options: Any
+    environment: Environment,
+    terms: Terms,
+    *,
+    epochs: int = 1,
+    limits: Mapping[str, float] | None = None,
 ) -> Task:
     """Build the task for an environment.
 
@@ -61,7 +65,7 @@ def environment_task(
         environment: What is attempted.
         terms: Profile, budget and the rest that all attempts share.
         epochs: How many attempts.
-        options: Further arguments of `Task`, such as further limits.
+        limits: Further limits by Inspect's names, such as `token_limit`; the budget stays.
     """
     card = environment.card
     sample = Sample(
@@ -69,7 +73,8 @@ def environment_task(
         input=briefing(environment, terms.profile, terms.budget),
         metadata={"environment": card.label(terms.profile)},
     )
-    arguments = {
+    arguments: dict[str, Any] = {
+        **(limits or {}),
         "dataset": [sample],
         "setup": begin_attempt(terms),
         "solver": default_agent(),
@@ -84,10 +89,10 @@ def environment_task(
         "version": card.version,
         "metadata": {"profile": terms.profile, "budget_s": terms.budget.seconds},
     }
-    return Task(**{**arguments, **options})
+    return Task(**arguments)
 
 
-def default_agent() -> Any:
+def default_agent() -> Agent:
     """Inspect's `react` with a shell, Python and our three tools."""
     return react(
         prompt=AgentPrompt(handoff_prompt=None),

@@ -63,7 +63,7 @@ class Cgroup:
 
     def pids(self) -> list[int]:
         """Processes in the group now."""
-        found = set()
+        found: set[int] = set()
         for folder in self._folders.values():
             with contextlib.suppress(OSError):
                 found.update(int(p) for p in (folder / "cgroup.procs").read_text().split())

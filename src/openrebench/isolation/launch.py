@@ -47,7 +47,7 @@ def main() -> None:
             _become_bubblewrap(spec)
         else:
             _supervise(spec, status_fd)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - told to the trusted side
         os.write(status_fd, f"{type(error).__name__}: {error}"[:400].encode())
         os._exit(1)
 
@@ -58,7 +58,7 @@ def _become_bubblewrap(spec: Spec) -> None:
         _stage(spec["stage"], spec["stage_at"])
     _drop_to(spec["uid"])
     _check(LIBC.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
-    os.execve(spec["bubblewrap"], spec["arguments"], dict(os.environ))
+    os.execve(spec["bubblewrap"], spec["arguments"], dict(os.environ))  # noqa: S606
 
 
 def _supervise(spec: Spec, status_fd: int) -> None:
@@ -95,8 +95,8 @@ def _confine(spec: Spec, status_fd: int) -> None:
         if spec["mode"] == "landlock":
             _restrict_files(spec["readable"], spec["writable"])
             _filter_calls(bytes.fromhex(spec["seccomp"]))
-        os.execvpe(spec["argv"][0], spec["argv"], spec["env"])
-    except BaseException as error:
+        os.execvpe(spec["argv"][0], spec["argv"], spec["env"])  # noqa: S606
+    except BaseException as error:  # noqa: BLE001 - a forked child must never return
         os.write(status_fd, f"{type(error).__name__}: {error}"[:400].encode())
         os._exit(1)
 
@@ -139,9 +139,7 @@ def _stage(sources: list[str], folder: str) -> None:
         os.close(fd)
 
 
-def _mount(
-    source: str, target: str, kind: str | None, flags: int, data: str | None = None
-) -> None:
+def _mount(source: str, target: str, kind: str | None, flags: int, data: str | None = None) -> None:
     texts = [None if text is None else text.encode() for text in (source, target, kind, data)]
     _check(LIBC.mount(*texts[:3], ctypes.c_ulong(flags), texts[3]), f"mount {target}")
 
@@ -184,7 +182,9 @@ def _filter_calls(program: bytes) -> None:
         return
     steps = ctypes.create_string_buffer(program, len(program))
     header = struct.pack("HxxxxxxQ", len(program) // 8, ctypes.addressof(steps))
-    _check(LIBC.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.c_char_p(header), 0, 0), "seccomp")
+    _check(
+        LIBC.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.c_char_p(header), 0, 0), "seccomp"
+    )
 
 
 def _wait_for(child: int, control_fd: int) -> int | None:

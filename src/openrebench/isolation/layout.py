@@ -194,9 +194,7 @@ def _system() -> list[str]:
     return arguments
 
 
-def landlock_paths(
-    spec: BoxSpec, binds: list[Bind], scratch: Path
-) -> tuple[list[str], list[str]]:
+def landlock_paths(spec: BoxSpec, binds: list[Bind], scratch: Path) -> tuple[list[str], list[str]]:
     """Paths that may be read and paths that may be written, in the mode without namespaces."""
     readable = ["/usr", *SYSTEM_FOLDERS, *SYSTEM_FILES, *MACHINE_FACTS, *RANDOM_AND_ZERO]
     readable += [str(bind.source) for bind in binds if not bind.writable]

@@ -44,10 +44,11 @@ def main() -> NoReturn:
     with answered(control, request[:NONCE_BYTES]):
         unpack(fds[0], folder)
         function = load(folder, order["module"], order["function"])
+    name = f"{order['module']}.{order['function']}"
     while True:
         nonce, fds = receive(control)
         with answered(control, nonce):
-            call(function, fds[0], output, f"{order['module']}.{order['function']}", order["device"])
+            call(function, fds[0], output, name, order["device"])
 
 
 def receive(control: socket.socket) -> tuple[bytes, list[int]]:
@@ -67,7 +68,7 @@ def answered(control: socket.socket, nonce: bytes):  # type: ignore[no-untyped-d
         answer = f"{refused.code} {refused}"
     except MemoryError:
         answer = "out_of_memory MemoryError"
-    except BaseException as error:
+    except BaseException as error:  # noqa: BLE001 - whatever a submission raises is its answer
         answer = f"crashed {last_line(error)}"
     else:
         answer = "ok"
@@ -107,16 +108,18 @@ def load(folder: str, module: str, name: str) -> Function:
     except MemoryError:
         raise
     except BaseException as error:
-        raise Refused("import_failed", f"{place(error, folder, module)}: {last_line(error)}") from error
+        where = place(error, folder, module)
+        raise Refused("import_failed", f"{where}: {last_line(error)}") from error
     function = getattr(loaded, name, None)
     if not callable(function):
         raise Refused("import_failed", f"{module}.py has no function {name}")
-    return function
+    found: Function = function
+    return found
 
 
 def place(error: BaseException, folder: str, module: str) -> str:
     """Say where in the submission an error came up."""
-    if isinstance(error, SyntaxError) and (error.filename or "").startswith(folder):
+    if isinstance(error, SyntaxError) and error.filename and error.filename.startswith(folder):
         return f"{os.path.relpath(error.filename, folder)} line {error.lineno}"
     frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(folder)]
     if not frames:
@@ -135,8 +138,8 @@ def call(function: Function, fd: int, output: torch.Tensor, name: str, device: s
         found = str(y.dtype).removeprefix("torch.")
         raise Refused("wrong_output", f"{name} returned dtype {found}; expected int32")
     if y.shape != x.shape:
-        found = tuple(y.shape)
-        raise Refused("wrong_shape", f"{name} returned shape {found}; expected {tuple(x.shape)}")
+        shapes = f"{tuple(y.shape)}; expected {tuple(x.shape)}"
+        raise Refused("wrong_shape", f"{name} returned shape {shapes}")
     if y.device != x.device:
         raise Refused("wrong_output", f"{name} returned a tensor on {y.device}, not {x.device}")
     output[: len(x)].copy_(y)

@@ -121,9 +121,7 @@ def _parts_match(names: list[str], patterns: list[str]) -> bool:
     first, rest = patterns[0], patterns[1:]
     if first == "**":
         return any(_parts_match(names[k:], rest) for k in range(len(names) + 1))
-    return (
-        bool(names) and fnmatch.fnmatchcase(names[0], first) and _parts_match(names[1:], rest)
-    )
+    return bool(names) and fnmatch.fnmatchcase(names[0], first) and _parts_match(names[1:], rest)
 
 
 def _missing(folder: Path, patterns: Sequence[str]) -> str:

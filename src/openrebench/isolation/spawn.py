@@ -94,7 +94,7 @@ def spawn(box: BoxSpec) -> Parts:
         RunnerUnavailable: It could not be built; nothing of it is left.
     """
     uid = None
-    if os.getuid() == 0 and box.mode is not IsolationMode.SUBPROCESS:
+    if os.getuid() == 0:  # in every mode: as root a submission could end the whole machine
         uid = box.uid if box.uid is not None else secrets.choice(UIDS)
         _give_writable_binds(box, uid)
     with contextlib.ExitStack() as undo, contextlib.ExitStack() as theirs:
@@ -135,7 +135,9 @@ def _cgroup(box: BoxSpec) -> Cgroup | None:
     processes = limits.processes + layout.SPARE_PROCESSES
     cgroup = Cgroup.create(memory_bytes=limits.memory_bytes, processes=processes)
     if cgroup is None and box.mode is IsolationMode.BUBBLEWRAP_CGROUP:
-        raise RunnerUnavailable("no control group can be made here (needs root and a writable /sys)")
+        raise RunnerUnavailable(
+            "no control group can be made here (needs root and a writable /sys)"
+        )
     return cgroup
 
 

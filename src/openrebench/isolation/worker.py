@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from openrebench.errors import InvalidSubmission, Reason, RunnerUnavailable
 from openrebench.isolation import box, channel
 from openrebench.isolation.channel import Answer, Channel, Dead, Ints, Timeout
-from openrebench.isolation.cuda import cuda_binds, cuda_devices
+from openrebench.isolation.cuda import cuda_devices
 from openrebench.isolation.layout import Bind, BoxSpec
 from openrebench.isolation.runner import Device, IsolationMode, Limits
 
@@ -246,12 +246,11 @@ class WarmWorker:
 
 
 def _spec(mode: IsolationMode, limits: Limits, device: Device, fd: int) -> BoxSpec:
-    binds = (Bind(source=SHIM, target=SHIM_INSIDE),)
     return BoxSpec(
         argv=("python", "-I", SHIM_INSIDE, str(fd), SOLUTION),
         mode=mode,
         limits=limits,
-        binds=binds if device == "cpu" else (*binds, *cuda_binds()),
+        binds=(Bind(source=SHIM, target=SHIM_INSIDE),),
         tmpfs=(SOLUTION,),
         env=ENV,
         pass_fds=(fd,),

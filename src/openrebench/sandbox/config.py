@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from openrebench.errors import RunnerUnavailable
 from openrebench.isolation.box import Box, start
-from openrebench.isolation.device import device_files
+from openrebench.isolation.cuda import cuda_devices
 from openrebench.isolation.layout import NAMESPACE_MODES, Bind, BoxSpec
 from openrebench.isolation.probe import strongest_mode
 from openrebench.isolation.runner import Device, IsolationMode, Limits
@@ -111,7 +111,7 @@ def _spec(config: SandboxConfig, workspace: Path, socket_fd: int) -> BoxSpec:
         cwd=WORKSPACE,
         pass_fds=(socket_fd,),
         as_pid_1=True,
-        devices=device_files(config.device),
+        devices=cuda_devices() if config.device == "cuda" else (),
     )
 
 

@@ -263,9 +263,7 @@ class Server:
             os.kill(-1, signal.SIGKILL)  # from process 1: every process of this sandbox but itself
             self.waiting.append((request, stdin, now + FORK_PATIENCE_S))
 
-    def _read_from(
-        self, command: Command, tail: Tail, fd: int, close: Callable[[], None]
-    ) -> None:
+    def _read_from(self, command: Command, tail: Tail, fd: int, close: Callable[[], None]) -> None:
         os.set_blocking(fd, False)
 
         def on_readable() -> None:

@@ -56,9 +56,7 @@ class OpenREBenchSandbox(SandboxEnvironment):
         self._threads = anyio.CapacityLimiter(OPEN_CALLS)
 
     @classmethod
-    async def task_init(
-        cls, task_name: str, config: SandboxEnvironmentConfigType | None
-    ) -> None:
+    async def task_init(cls, task_name: str, config: SandboxEnvironmentConfigType | None) -> None:
         """Remove what killed runs have left."""
         remove_leftovers()
 

@@ -1,0 +1,140 @@
+"""What scores are measured on: names of devices, and one timed score at a time."""
+
+import contextlib
+import fcntl
+import os
+import platform
+import re
+import shutil
+import stat
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+LOCK_NAME = "openrebench-score.lock"
+LOCK_FOLDER = Path("/run/lock")
+QUERY_TIMEOUT_S = 20
+
+
+class Device(BaseModel):
+    """Hardware that scores depend on.
+
+    Attributes:
+        slug: Name fit for files; equal on equal hardware.
+        available: Whether this machine has such a device.
+        cores: CPU cores that this process may use.
+        gpu: Name of the first GPU, empty for a CPU.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    slug: str
+    available: bool
+    cpu: str
+    cores: int
+    memory_gib: float
+    gpu: str = ""
+    gpus: int = 0
+    driver: str = ""
+
+    def facts(self) -> dict[str, str | int | float]:
+        """Give the facts for a record; what does not apply is left out."""
+        stored = self.model_dump(exclude={"slug", "available"})
+        return {name: value for name, value in stored.items() if value}
+
+
+@cache
+def device_fingerprint(kind: str) -> Device:
+    """Describe this machine's CPU, or its GPU with the CPU beside it.
+
+    Args:
+        kind: `cpu` or `cuda`.
+    """
+    cpu, cores, memory_gib = _cpu_model(), len(os.sched_getaffinity(0)), _memory_gib()
+    if kind == "cpu":
+        slug = _slug(f"{cpu} {cores} cores")
+        return Device(slug=slug, available=True, cpu=cpu, cores=cores, memory_gib=memory_gib)
+    gpus = _gpus()
+    name, driver = gpus[0] if gpus else ("", "")
+    return Device(
+        slug=_slug(name) if gpus else "no-gpu",
+        available=bool(gpus),
+        cpu=cpu,
+        cores=cores,
+        memory_gib=memory_gib,
+        gpu=name,
+        gpus=len(gpus),
+        driver=driver,
+    )
+
+
+@contextlib.contextmanager
+def exclusive() -> Iterator[None]:
+    """Hold the machine's one permit for timed scores; waits while another process has it."""
+    fd = _open_lock(_lock_path())
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
+
+
+def _lock_path() -> Path:
+    writable = LOCK_FOLDER.is_dir() and os.access(LOCK_FOLDER, os.W_OK)
+    return (LOCK_FOLDER if writable else Path(tempfile.gettempdir())) / LOCK_NAME
+
+
+def _open_lock(path: Path) -> int:
+    """Open the lock file, which all users share; a planted link or device is refused.
+
+    O_CREAT is used only where the file is missing: the kernel may refuse it for somebody
+    else's file in a folder that everybody can write to.
+    """
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+    try:
+        fd = os.open(path, flags)
+    except FileNotFoundError:
+        fd = os.open(path, flags | os.O_CREAT, 0o444)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OSError(f"{path} is not a regular file")
+    return fd
+
+
+def _cpu_model() -> str:
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            key, _, value = line.partition(":")
+            if key.strip() in {"model name", "Model"}:
+                return " ".join(value.split())
+    return platform.processor() or platform.machine()
+
+
+def _memory_gib() -> float:
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return round(total / 2**30, 1)
+
+
+def _gpus() -> list[tuple[str, str]]:
+    """Name and driver version of each GPU."""
+    program = shutil.which("nvidia-smi")
+    if program is None:
+        return []
+    query = [program, "--query-gpu=name,driver_version", "--format=csv,noheader"]
+    try:
+        said = subprocess.run(
+            query, capture_output=True, text=True, timeout=QUERY_TIMEOUT_S, check=True
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
+        return []
+    rows = [line.split(",") for line in said.splitlines() if line.count(",") == 1]
+    return [(name.strip(), driver.strip()) for name, driver in rows]
+
+
+def _slug(text: str) -> str:
+    plain = re.sub(r"\((r|tm)\)|cpu|@.*?ghz|processor", " ", text.lower())
+    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")
