@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from openrebench.isolation.local import LocalRunner
 
 from openrebench.core.catalog import load_environment
 from openrebench.core.environment import Environment
+from openrebench.isolation.local import LocalRunner
 
 
 @pytest.fixture(scope="session", autouse=True)

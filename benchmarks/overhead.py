@@ -11,11 +11,10 @@ import time
 from pathlib import Path
 from statistics import median
 
-from openrebench.isolation.local import LocalRunner
-
 from openrebench.core.catalog import load_environment
 from openrebench.core.environment import Environment, Measurement
 from openrebench.core.scoring import score_submission
+from openrebench.isolation.local import LocalRunner
 
 INSTANT = "def f(x):\n    return x\n"
 RUNS = 7
@@ -51,7 +50,7 @@ def score_overhead_s(folder: Path) -> dict[str, float]:
 
 def help_s() -> dict[str, float]:
     """Wall time of `re-bench --help` beside that of a bare interpreter, in seconds."""
-    timed = {"help": ["-m", "openrebench.cli", "--help"], "python": ["-c", "pass"]}
+    timed = {"help": ["-m", "openrebench", "--help"], "python": ["-c", "pass"]}
     found = {}
     for name, arguments in timed.items():
         runs = []

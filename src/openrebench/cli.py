@@ -24,6 +24,7 @@ from openrebench.console import (
 from openrebench.errors import ReBenchError
 
 if TYPE_CHECKING:
+    from openrebench.core.result import ScoreResult
     from openrebench.isolation.local import LocalRunner
 
 EXIT_OK, EXIT_USAGE, EXIT_INVALID, EXIT_ERROR = 0, 2, 3, 4
@@ -156,6 +157,7 @@ def score(
     from openrebench.core.scoring import score_submission
 
     with _runner(isolation) as runner:
+        result: ScoreResult
         if environment is None:
             result, card, size = score_own_attempt(directory, runner)
         else:
@@ -395,7 +397,3 @@ def _runner(mode: str | None) -> Iterator["LocalRunner"]:
         raise ReBenchError(f"no isolation mode '{mode}'; the modes are: {', '.join(modes)}")
     with LocalRunner(IsolationMode(mode) if mode else None) as runner:
         yield runner
-
-
-if __name__ == "__main__":
-    main()

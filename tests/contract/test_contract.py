@@ -3,11 +3,11 @@
 from functools import cache
 
 import pytest
-from openrebench.isolation.local import LocalRunner
 
 from openrebench.core.catalog import load_cards, load_environment
 from openrebench.core.contract import CHECKS, Check, Subject
 from openrebench.core.measuring import measure_anchors
+from openrebench.isolation.local import LocalRunner
 
 
 @cache

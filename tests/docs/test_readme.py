@@ -37,7 +37,7 @@ def test_by_hand_works_in_a_fresh_folder(tmp_path: Path) -> None:
         if words[0] != "re-bench" or words[1] == "run":
             continue
         done = subprocess.run(
-            [sys.executable, "-m", "openrebench.cli", *words[1:]],
+            [sys.executable, "-m", "openrebench", *words[1:]],
             cwd=tmp_path,
             capture_output=True,
             text=True,

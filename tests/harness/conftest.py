@@ -1,18 +1,23 @@
 """What the tests of the Inspect side share: an environment made for them, and its anchors."""
 
+import gc
+import json
 import os
 import tempfile
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from openrebench.core.anchors import Anchors, local_folder
+from openrebench.core.attempt import StoredAttempt, read_attempt
 from openrebench.core.catalog import PATH_VARIABLE, find_card
+from openrebench.isolation import device
 from openrebench.isolation.device import device_fingerprint
 
 ENVIRONMENTS = Path(__file__).with_name("environments")
-CANARY = "OPENREBENCH-TEST-CANARY"
+LEFT_OPEN = "Unclosed <MemoryObject"
 
 # Before anything imports the tasks or Inspect: both look when they are imported.
 os.environ[PATH_VARIABLE] = str(ENVIRONMENTS)
@@ -20,10 +25,13 @@ _data = tempfile.TemporaryDirectory(prefix="openrebench-inspect-")
 os.environ["XDG_DATA_HOME"] = _data.name
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="package", autouse=True)
 def inspect_data() -> Iterator[None]:
-    """Keep what Inspect writes about runs away from the user's, and remove it."""
+    """Remove what Inspect wrote about runs, and the streams it left to the garbage collector."""
     yield
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", LEFT_OPEN, ResourceWarning)
+        gc.collect()
     _data.cleanup()
 
 
@@ -53,3 +61,37 @@ def anchors(own_home: Path) -> Iterator[Anchors]:
     path = made.save(local_folder(card))
     yield made
     path.unlink()
+
+
+@pytest.fixture(autouse=True)
+def own_permit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Do not wait for timed scores of other processes: these scores are not timed."""
+    monkeypatch.setattr(device, "LOCK_FOLDER", tmp_path)
+
+
+Play = Callable[..., tuple[StoredAttempt, Path]]
+
+
+@pytest.fixture
+def play(tmp_path: Path) -> Play:
+    """Play steps in one attempt; gives the attempt and the transcript."""
+    from openrebench.harness.run import run_attempts
+
+    def run(steps: list[dict[str, object]], **options: object) -> tuple[StoredAttempt, Path]:
+        script = tmp_path / "steps.json"
+        script.write_text(json.dumps(steps))
+        agent_args = {"steps": str(script), **options.pop("agent_args", {})}  # type: ignore[dict-item]
+        chosen = {"time_limit_s": 60, "agent": "scripted", "agent_args": agent_args, **options}
+        (folder,) = run_attempts(["guess_number"], root=tmp_path / "attempts", **chosen)  # type: ignore[arg-type]
+        return read_attempt(folder), folder / "transcript.eval"
+
+    return run
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Pass over streams that Inspect leaves to the garbage collector; all else stays an error."""
+    here = Path(__file__).parent
+    left_open = pytest.mark.filterwarnings(f"ignore:{LEFT_OPEN}:ResourceWarning")
+    for item in items:
+        if item.path.is_relative_to(here):
+            item.add_marker(left_open)

@@ -13,8 +13,8 @@ import pytest
 from openrebench.core.attempt import Attempt, Solver, Usage, find_attempts, read_attempt
 from openrebench.core.card import TaskCard
 from openrebench.core.environment import Environment, Measurement
-from openrebench.core.result import Outcome
 from openrebench.core.rescoring import read_rescore, rescore
+from openrebench.core.result import Outcome
 from openrebench.core.verifying import verify_attempt
 from openrebench.errors import AttemptError, InvalidSubmission, Reason
 from openrebench.isolation.runner import IsolationMode

@@ -121,23 +121,34 @@ def stream(seed: int, *labels: str) -> np.random.Generator:
     )
 
 
-def mean_over_environments(
-    per_environment: Sequence[FloatArray], environment_draws: IntArray | None = None
+def average(
+    per_environment: Sequence[FloatArray] | FloatArray,
+    *,
+    present_only: bool = False,
+    environment_draws: IntArray | None = None,
 ) -> FloatArray:
     """Average resampled estimates over environments, each with the same weight.
 
     Args:
-        per_environment: For each environment (resamples, n_cells), float64.
+        per_environment: For each environment (resamples, n_cells), float64; NaN where it has
+            no attempt.
+        present_only: Average over the environments that have attempts; else one without gives
+            NaN.
         environment_draws: (resamples, n_environments), int64: which environments each resample
             holds; every environment once if None.
 
     Returns:
-        (resamples, n_cells), float64; NaN where an environment has none.
+        (resamples, n_cells), float64; NaN where there is no mean.
     """
-    stacked = np.stack(per_environment, axis=1)
+    stacked = np.stack(list(per_environment), axis=1)
     if environment_draws is not None:
         stacked = np.take_along_axis(stacked, environment_draws[:, :, None], axis=1)
-    return np.asarray(stacked.mean(axis=1))
+    if not present_only:
+        return np.asarray(stacked.mean(axis=1))
+    present = ~np.isnan(stacked)
+    count = present.sum(axis=1)
+    total = np.where(present, stacked, 0.0).sum(axis=1)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
 def interval(resampled: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -150,5 +161,5 @@ def interval(resampled: FloatArray) -> tuple[FloatArray, FloatArray]:
         Lower and upper bounds, each (n_cells,), float64.
     """
     tail = 100 * (1 - LEVEL) / 2
-    low, high = np.percentile(resampled, [tail, 100 - tail], axis=0)
+    low, high = np.nanpercentile(resampled, [tail, 100 - tail], axis=0)
     return low, high

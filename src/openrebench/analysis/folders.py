@@ -1,21 +1,20 @@
 """Read folders of attempts into a table."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from openrebench.analysis.errors import TableError
 from openrebench.analysis.table import Attempts, from_rows
-from openrebench.core.anchors import Anchors, load_anchors
+from openrebench.core.anchors import load_anchors
 from openrebench.core.attempt import AttemptRecord, StoredAttempt, find_attempts, read_attempt
 from openrebench.core.card import TaskCard
 from openrebench.core.catalog import find_card
 from openrebench.core.rescoring import read_rescore
-from openrebench.core.result import Outcome
 from openrebench.core.scale import ScoreScale
-from openrebench.core.score_log import ScoreEntry, best_at, last_at
+from openrebench.core.score_log import ScoreEntry, best_at, last_at, verify
 from openrebench.errors import AnchorsMissing
 from openrebench.isolation.runner import IsolationMode
 
@@ -23,11 +22,13 @@ NOT_SETTINGS = ("seed",)  # differs between attempts of one solver
 
 
 class _Setting(NamedTuple):
-    """Card and scale of an environment, version, profile and device."""
+    """What an environment, version, profile and device say about scores."""
 
     card: TaskCard
     scale: ScoreScale | None
     anchors: str
+    spread: float | None
+    stand_in: str
 
 
 def read_folders(folders: Iterable[Path]) -> Attempts:
@@ -38,7 +39,7 @@ def read_folders(folders: Iterable[Path]) -> Attempts:
         AttemptError: An attempt is damaged.
         UnknownEnvironment: An attempt is at an environment that is not installed.
     """
-    paths: list[Path] = []
+    stored: list[StoredAttempt] = []
     for folder in folders:
         found = sorted(find_attempts(folder))
         if not found:
@@ -46,10 +47,8 @@ def read_folders(folders: Iterable[Path]) -> Attempts:
                 f"{folder}: holds no attempt; "
                 f"make one with: re-bench run prefix_sum --attempts-dir {folder}"
             )
-        paths += found
-    stored = [read_attempt(path) for path in paths]
-    rows = [_row(attempt) for attempt in stored]
-    return from_rows(rows, [_entries(attempt) for attempt in stored])
+        stored += [read_attempt(path) for path in found]
+    return from_rows([_row(attempt) for attempt in stored], [_entries(a) for a in stored])
 
 
 def isolation_class(mode: str) -> str:
@@ -71,9 +70,10 @@ def solver_label(record: AttemptRecord) -> str:
     if solver.kind == "human":
         return "human"
     model = "" if solver.model in ("", "none", "none/none") else f" / {solver.model}"
+    version = f" {solver.version}" if solver.version else ""
     settings = {k: v for k, v in solver.settings.items() if k not in NOT_SETTINGS}
     detail = "".join(f" {key}={_short(value)}" for key, value in sorted(settings.items()))
-    return f"{solver.name}{model}{detail}"
+    return f"{solver.name}{version}{model}{detail}"
 
 
 def _short(value: object) -> str:
@@ -82,10 +82,8 @@ def _short(value: object) -> str:
 
 def _row(attempt: StoredAttempt) -> dict[str, object]:
     record, usage = attempt.record, attempt.record.usage
-    card, scale, anchors = _setting(
-        record.environment, record.environment_version, record.profile, record.device
-    )
-    entry = _counting(card, attempt.entries, scale)
+    setting = _setting_of(record)
+    entry = _counting(setting, attempt.entries)
     again = read_rescore(attempt.folder)
     ended = record.ended or ("running" if attempt.running else "interrupted")
     working_s = max([usage.working_s, *(entry.requested_at_s for entry in attempt.entries)])
@@ -94,70 +92,88 @@ def _row(attempt: StoredAttempt) -> dict[str, object]:
         "environment": record.environment,
         "version": record.environment_version,
         "profile": record.profile,
-        "anchors": anchors,
+        "anchors": setting.anchors,
+        "anchor_spread": setting.spread,
         "isolation": isolation_class(record.isolation),
-        "stand_in": _stand_in(attempt),
+        "stand_in": setting.stand_in,
+        "budget_rule": _budget_rule(record),
         "source": "own",
         "solver": solver_label(record),
         "kind": record.solver.kind,
-        "counts": card.score.counts,
+        "model": record.solver.model,
+        "counts": setting.card.score.counts,
         "budget_s": record.time_budget_s,
         "length_s": _length_s(record.time_budget_s, ended, working_s),
         "working_s": working_s,
         "ended": ended,
-        "unit": card.score.unit,
+        "unit": setting.card.score.unit,
         "raw": entry.raw if entry else None,
-        "score": _clipped(scale, entry.raw if entry else None, scored=True),
-        "official": _clipped(scale, again.official_raw, scored=True) if again else None,
-        "flags": "; ".join(sorted({flag for e in attempt.entries for flag in e.flags})),
+        "score": _clipped(setting.scale, entry.raw if entry else None),
+        "official": _clipped(setting.scale, again.official_raw) if again else None,
+        "submission": entry.submission if entry else "",
+        "flags": "; ".join(_flags(attempt)),
         "marks": "; ".join(again.flags) if again else "",
-        "left_out": _left_out(ended, anchors),
+        "left_out": _left_out(ended, setting.anchors),
         "score_calls": len(attempt.entries),
         "input_tokens": usage.input_tokens,
         "output_tokens": usage.output_tokens,
         "cost_usd": usage.cost_usd,
         "gpu_s": usage.gpu_s,
+        "started_ms": int(record.started_at.timestamp() * 1000),
+        "wall_s": usage.wall_s,
         "has_log": True,
     }
+
+
+def _setting_of(record: AttemptRecord) -> _Setting:
+    return _setting(record.environment, record.environment_version, record.profile, record.device)
 
 
 @cache
 def _setting(environment: str, version: str, profile: str, device: str) -> _Setting:
     card = find_card(environment)
+    parameters = card.profiles[profile].parameters if profile in card.profiles else {}
+    stand_in = str(parameters.get("stand_in", ""))
     try:
-        anchors: Anchors = load_anchors(
-            card.model_copy(update={"version": version}), profile, device
-        )
+        anchors = load_anchors(card.model_copy(update={"version": version}), profile, device)
     except AnchorsMissing:
-        return _Setting(card, None, "")
-    return _Setting(card, anchors.scale(card), f"{card.id}@{version}/{profile}-{device}")
+        return _Setting(card, None, "", None, stand_in)
+    label = f"{card.id}@{version}/{profile}-{device}"
+    return _Setting(card, anchors.scale(card), label, anchors.spread(card), stand_in)
 
 
-def _counting(
-    card: TaskCard, entries: tuple[ScoreEntry, ...], scale: ScoreScale | None
-) -> ScoreEntry | None:
+def _counting(setting: _Setting, entries: tuple[ScoreEntry, ...]) -> ScoreEntry | None:
     """The entry that is the attempt's score. Without anchors any scale has the direction."""
-    if card.score.counts == "last":
+    score = setting.card.score
+    if score.counts == "last":
         return last_at(entries, float("inf"))
-    return best_at(entries, scale or card.score.scale(1.0, 2.0), float("inf"))
+    return best_at(entries, setting.scale or score.scale(1.0, 2.0), float("inf"))
 
 
-def _clipped(scale: ScoreScale | None, raw: float | None, *, scored: bool) -> float | None:
+def _clipped(scale: ScoreScale | None, raw: float | None) -> float | None:
+    """Normalised and not below 0; an attempt without a valid entry has 0, never nothing."""
     if scale is None:
         return None
-    return max(0.0, scale.normalize(raw)) if raw is not None and scored else 0.0
+    return 0.0 if raw is None else max(0.0, scale.normalize(raw))
 
 
 def _length_s(budget_s: float | None, ended: str, working_s: float) -> float:
     """An attempt that used its budget, or gave it back, has data for all of it."""
-    whole = ended in ("budget", "submitted") and budget_s is not None
-    return budget_s if whole and budget_s is not None else working_s
+    if budget_s is not None and ended in ("budget", "submitted"):
+        return budget_s
+    return working_s
 
 
-def _stand_in(attempt: StoredAttempt) -> str:
-    words: Mapping[str, object] = attempt.record.limits
-    named = words.get("stand_in")
-    return str(named) if named else ""
+def _budget_rule(record: AttemptRecord) -> str:
+    """How the budget differs from the published rule, by which scoring uses the solver's time."""
+    charged = record.limits.get("charge_scoring", True)
+    return "" if charged else "scoring not charged"
+
+
+def _flags(attempt: StoredAttempt) -> list[str]:
+    """Integrity findings: those of the scoring, and a log that was changed."""
+    found = {flag for entry in attempt.entries for flag in entry.flags}
+    return sorted(found | ({"log_altered"} if verify(attempt.entries) else set()))
 
 
 def _left_out(ended: str, anchors: str) -> str:
@@ -169,18 +185,14 @@ def _left_out(ended: str, anchors: str) -> str:
 
 
 def _entries(attempt: StoredAttempt) -> list[dict[str, object]]:
-    record = attempt.record
-    scale = _setting(
-        record.environment, record.environment_version, record.profile, record.device
-    ).scale
+    scale = _setting_of(attempt.record).scale
     return [
         {
             "at_s": entry.requested_at_s,
             "outcome": str(entry.outcome),
+            "reason": None if entry.reason is None else str(entry.reason),
             "raw": entry.raw,
-            "score": scale.normalize(entry.raw)
-            if scale and entry.outcome is Outcome.SCORED and entry.raw is not None
-            else None,
+            "score": None if scale is None or entry.raw is None else scale.normalize(entry.raw),
         }
         for entry in attempt.entries
     ]

@@ -26,6 +26,9 @@ class Options:
         max_score: Imported scores from here on are marked `implausible` and left out.
         keep_marked: Let marked attempts count after all.
         present_only: Average over the environments that have attempts where some have none.
+        token_prices: Model to US dollars for a million input and a million output tokens.
+        gpu_hour_usd: Price of a GPU hour; 0 leaves GPUs out, as the paper does.
+        human_attempt_usd: Paid for a human's attempt; None draws no human cost curve.
         suite: Name of the list of environments that aggregates are over.
         where: Column of the table of attempts to the value it must have.
     """
@@ -41,5 +44,8 @@ class Options:
     max_score: float = 3.5
     keep_marked: bool = False
     present_only: bool = False
+    token_prices: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    gpu_hour_usd: float = 0.0
+    human_attempt_usd: float | None = None
     suite: str = "all"
     where: Mapping[str, str] = field(default_factory=dict)

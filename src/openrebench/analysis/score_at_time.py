@@ -6,11 +6,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from openrebench.analysis.lengths import SAME
 from openrebench.analysis.table import Attempts
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
-TOLERANCE = 1e-9  # relative: a log of 1800.0000001 s covers 1800 s
+IntArray = NDArray[np.int64]
 
 
 class ScoresAt(NamedTuple):
@@ -36,38 +37,64 @@ def scores_at(table: Attempts, times_s: FloatArray) -> ScoresAt:
         table: Attempts with scores.
         times_s: (n_times,), float64: working seconds, ascending.
     """
+    has_log = table.attempts["has_log"].to_numpy()[:, None]
+    lengths_s = table.attempts["length_s"].fill_null(0.0).to_numpy()[:, None]
+    scored = table.attempts["score"].is_not_null().to_numpy()[:, None]
+    final = table.attempts["score"].fill_null(0.0).to_numpy()[:, None]
+    at_end = np.abs(times_s[None, :] - lengths_s) <= lengths_s * SAME
+    covered = times_s[None, :] <= lengths_s * (1 + SAME)
+    values = np.where(has_log, _logged(table, times_s), np.where(at_end, final, 0.0))
+    return ScoresAt(values, scored & np.where(has_log, covered, at_end))
+
+
+def calls_at(table: Attempts, times_s: FloatArray) -> FloatArray:
+    """Count the score calls of every attempt by every time.
+
+    Args:
+        table: Attempts.
+        times_s: (n_times,), float64: working seconds, ascending.
+
+    Returns:
+        (n_attempts, n_times), float64; without a log the attempt's number of calls at its own
+        length, NaN where that is unknown.
+    """
+    counts = np.zeros((len(table), len(times_s)))
+    column = _columns(table.entries["at_s"], times_s)
+    in_time = column < len(times_s)
+    np.add.at(counts, (table.entries["row"].to_numpy()[in_time], column[in_time]), 1.0)
+    total = table.attempts["score_calls"].cast(pl.Float64).to_numpy()[:, None]
+    has_log = table.attempts["has_log"].to_numpy()[:, None]
+    return np.where(has_log, np.cumsum(counts, axis=1), total)
+
+
+def _columns(at_s: pl.Series, times_s: FloatArray) -> IntArray:
+    """The first of the times that each moment belongs to; one past the last if none."""
+    return np.searchsorted(times_s, at_s.to_numpy() / (1 + SAME))
+
+
+def _logged(table: Attempts, times_s: FloatArray) -> FloatArray:
+    """The running best, or the latest, of each attempt's valid entries."""
     values = np.zeros((len(table), len(times_s)))
     last = (table.attempts["counts"] == "last").to_numpy()
-    _fill(values, table.entries, times_s, last)
-    lengths = table.attempts["length_s"].to_numpy()[:, None]
-    has_log = table.attempts["has_log"].to_numpy()[:, None]
-    known = times_s[None, :] <= lengths * (1 + TOLERANCE)
-    at_end = np.abs(times_s[None, :] - lengths) <= lengths * TOLERANCE
-    final = table.attempts["score"].fill_null(0.0).to_numpy()[:, None]
-    values = np.where(has_log, values, np.where(at_end, final, 0.0))
-    scored = table.attempts["score"].is_not_null().to_numpy()[:, None]
-    return ScoresAt(values, scored & np.where(has_log, known, at_end))
-
-
-def _fill(values: FloatArray, entries: pl.DataFrame, times_s: FloatArray, last: BoolArray) -> None:
-    """Put the running best, or the latest, of each attempt's valid entries into `values`."""
-    valid = entries.select("row", "at_s", "score").drop_nulls("score")
-    row = valid["row"].to_numpy()
-    score = np.maximum(valid["score"].to_numpy(), 0.0)
-    column = np.searchsorted(times_s, valid["at_s"].to_numpy() / (1 + TOLERANCE))
+    valid = table.entries.select("row", "at_s", "score").drop_nulls("score")
+    row, column = valid["row"].to_numpy(), _columns(valid["at_s"], times_s)
     in_time = column < len(times_s)
     best = in_time & ~last[row]
-    np.maximum.at(values, (row[best], column[best]), score[best])
+    scores = np.maximum(valid["score"].to_numpy(), 0.0)
+    np.maximum.at(values, (row[best], column[best]), scores[best])
     np.maximum.accumulate(values, axis=1, out=values)
     if last.any():
-        _fill_last(values, last, valid.with_columns(column=column).filter(in_time & last[row]))
+        chosen = pl.Series(in_time & last[row])
+        values[last] = _latest(valid.with_columns(column=column).filter(chosen), values.shape)[last]
+    return values
 
 
-def _fill_last(values: FloatArray, last: BoolArray, valid: pl.DataFrame) -> None:
+def _latest(valid: pl.DataFrame, shape: tuple[int, ...]) -> FloatArray:
+    """The last valid score of each attempt by each time, whatever came before."""
     ordered = valid.sort("row", "at_s", maintain_order=True)
-    latest = np.zeros(values.shape, dtype=np.int64)  # 1 + position in `ordered`; 0 for none
+    place = np.zeros(shape, dtype=np.int64)  # 1 + position in `ordered`; 0 for none
     where = (ordered["row"].to_numpy(), ordered["column"].to_numpy())
-    np.maximum.at(latest, where, np.arange(1, ordered.height + 1))
-    np.maximum.accumulate(latest, axis=1, out=latest)
+    np.maximum.at(place, where, np.arange(1, ordered.height + 1))
+    np.maximum.accumulate(place, axis=1, out=place)
     scores = np.concatenate([[0.0], np.maximum(ordered["score"].to_numpy(), 0.0)])
-    values[last] = scores[latest[last]]
+    return np.asarray(scores[place])

@@ -5,15 +5,19 @@ not count stay in the table with the reason in `left_out`, so that nothing is dr
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from openrebench.analysis.errors import TableError
+from openrebench.core.result import Outcome
+from openrebench.errors import Reason
 
-OUTCOMES = pl.Enum(["scored", "invalid", "error"])
+OUTCOMES = pl.Enum([str(outcome) for outcome in Outcome])
+REASONS = pl.Enum([str(reason) for reason in Reason])
 
 ATTEMPT_SCHEMA = pl.Schema(
     {
@@ -22,11 +26,14 @@ ATTEMPT_SCHEMA = pl.Schema(
         "version": pl.String,
         "profile": pl.String,
         "anchors": pl.String,  # which measured anchors gave the scale; "" if none did
+        "anchor_spread": pl.Float64,  # how far start or reference may lie from 0 or 1
         "isolation": pl.String,  # class, not mode: see folders.isolation_class
         "stand_in": pl.String,  # "" or what stands in for a real model or judge
+        "budget_rule": pl.String,  # "" or how this budget differs from the published rule
         "source": pl.String,  # own, metr, inspect, csv, published
         "solver": pl.String,  # attempts of one solver are drawn as one curve
         "kind": pl.String,  # agent or human
+        "model": pl.String,
         "counts": pl.String,  # best or last: which entry is the attempt's score
         "budget_s": pl.Float64,  # working seconds allowed; null if unlimited
         "length_s": pl.Float64,  # longest budget that the attempt has data for
@@ -36,14 +43,17 @@ ATTEMPT_SCHEMA = pl.Schema(
         "raw": pl.Float64,  # raw score that counts; null if no entry is valid
         "score": pl.Float64,  # in-run score, normalised, not below 0; null without anchors
         "official": pl.Float64,  # the same after an official re-score; null if there was none
+        "submission": pl.String,  # hash of the files whose score counts
         "flags": pl.String,  # integrity findings, joined by "; "
         "marks": pl.String,  # data-quality marks, joined by "; "
         "left_out": pl.String,  # "" if the attempt counts, else why it does not
-        "score_calls": pl.Int64,
+        "score_calls": pl.Int64,  # null if unknown
         "input_tokens": pl.Int64,
         "output_tokens": pl.Int64,
         "cost_usd": pl.Float64,
         "gpu_s": pl.Float64,
+        "started_ms": pl.Int64,  # UTC, milliseconds since 1970
+        "wall_s": pl.Float64,
         "has_log": pl.Boolean,  # whether the entries say what the score was before the end
     }
 )
@@ -52,9 +62,14 @@ ENTRY_SCHEMA = pl.Schema(
         "row": pl.UInt32(),  # row of the attempt in the table of attempts
         "at_s": pl.Float64(),  # working seconds when the score was asked for
         "outcome": OUTCOMES,
+        "reason": REASONS,  # null unless invalid
         "raw": pl.Float64(),  # null unless scored
         "score": pl.Float64(),  # normalised, may be below 0; null unless scored and normalised
     }
+)
+NEVER_NEGATIVE = (
+    *("budget_s", "length_s", "working_s", "wall_s", "score", "official"),
+    *("cost_usd", "gpu_s"),
 )
 
 
@@ -80,23 +95,33 @@ class Attempts:
 
     def keep(self, condition: pl.Expr) -> "Attempts":
         """Give the attempts that fulfil a condition, with their entries."""
-        numbered = self.attempts.with_row_index("old").filter(condition)
-        renumber = numbered.select(pl.col("old").alias("row")).with_row_index("new")
-        entries = (
-            self.entries.join(renumber, on="row", how="inner", maintain_order="left")
-            .with_columns(pl.col("new").alias("row"))
-            .select(ENTRY_SCHEMA.names())
+        kept = self.attempts.select(condition.fill_null(value=False)).to_series().to_numpy()
+        numbers = np.cumsum(kept, dtype=np.uint32) - np.uint32(1)
+        rows = self.entries["row"].to_numpy()
+        staying = kept[rows]
+        entries = self.entries.filter(pl.Series(staying)).with_columns(
+            row=pl.Series(numbers[rows[staying]], dtype=pl.UInt32)
         )
-        return replace(self, attempts=numbered.drop("old"), entries=entries)
+        return Attempts(attempts=self.attempts.filter(pl.Series(kept)), entries=entries)
 
     def sha256(self) -> str:
         """Hash of the content: equal tables have equal hashes, whatever file they came from."""
         found = hashlib.sha256()
         for frame in (self.attempts, self.entries):
-            for name in frame.columns:
-                hashes = frame.get_column(name).cast(pl.String).hash(0)
-                found.update(name.encode() + hashes.to_numpy().tobytes())
+            for column in frame.get_columns():
+                found.update(column.name.encode())
+                found.update(_bytes(column))
         return found.hexdigest()
+
+
+def _bytes(column: pl.Series) -> bytes:
+    if column.dtype == pl.String:
+        return "\0".join(column.fill_null("\1").to_list()).encode()
+    plain = column.to_physical()
+    nulls = plain.is_null().to_numpy().tobytes() if plain.null_count() else b""
+    if plain.dtype == pl.Boolean:
+        plain = plain.cast(pl.UInt8)
+    return plain.fill_null(0).to_numpy().tobytes() + nulls
 
 
 def empty() -> Attempts:
@@ -105,18 +130,21 @@ def empty() -> Attempts:
 
 
 def from_rows(
-    rows: Sequence[dict[str, object]], entries: Iterable[Sequence[dict[str, object]]] = ()
+    rows: Sequence[Mapping[str, object]], entries: Iterable[Sequence[Mapping[str, object]]] = ()
 ) -> Attempts:
     """Build a table from plain rows; columns left out are null, or "" where they are text.
 
     Args:
         rows: One for each attempt.
         entries: The entries of each attempt in the same order, without `row`.
+
+    Raises:
+        TableError: An id occurs twice, or a number is negative or not finite.
     """
-    defaults = {
+    defaults: dict[str, object] = {
         name: "" if kind == pl.String else None for name, kind in ATTEMPT_SCHEMA.items()
-    } | {"has_log": False, "score_calls": 0}
-    attempts = pl.DataFrame([defaults | row for row in rows], schema=ATTEMPT_SCHEMA)
+    } | {"has_log": False}
+    attempts = pl.DataFrame([defaults | dict(row) for row in rows], schema=ATTEMPT_SCHEMA)
     flat = [{"row": i, **entry} for i, group in enumerate(entries) for entry in group]
     return checked(Attempts(attempts=attempts, entries=pl.DataFrame(flat, schema=ENTRY_SCHEMA)))
 
@@ -127,8 +155,8 @@ def concatenate(tables: Sequence[Attempts]) -> Attempts:
     Raises:
         TableError: An attempt is in more than one of them.
     """
-    if not tables:
-        return empty()
+    if len(tables) < 2:
+        return tables[0] if tables else empty()
     shifted, start = [], 0
     for table in tables:
         shifted.append(table.entries.with_columns((pl.col("row") + start).cast(pl.UInt32)))
@@ -144,35 +172,35 @@ def checked(table: Attempts) -> Attempts:
     """Give the table back if it can be analysed.
 
     Raises:
-        TableError: An id occurs twice, or a time or score is not a finite number or negative.
+        TableError: An id occurs twice, or a number is negative or not finite.
     """
-    ids = table.attempts.get_column("attempt")
+    ids = table.attempts["attempt"]
     twice = ids.filter(ids.is_duplicated())
     if len(twice):
         raise TableError(
             f"attempt '{twice[0]}' is there {len(ids.filter(ids == twice[0]))} times; "
             "name each folder or file once"
         )
-    for frame, columns in (
-        (table.attempts, ("budget_s", "length_s", "working_s", "score", "official", "cost_usd")),
-        (table.entries.select("at_s"), ("at_s",)),
-    ):
-        for column in columns:
-            _check_finite(table, frame, column)
+    for name in NEVER_NEGATIVE:
+        column = table.attempts[name]
+        _refuse(table, column, ~column.is_finite() | (column < 0), table.attempts["attempt"])
+    if table.entries.height:
+        owners = table.attempts["attempt"].gather(table.entries["row"])
+        at_s, raw, score = (table.entries[name] for name in ("at_s", "raw", "score"))
+        _refuse(table, at_s, ~at_s.is_finite() | (at_s < 0), owners)
+        _refuse(table, raw, ~raw.is_finite(), owners)
+        _refuse(table, score, ~score.is_finite(), owners)
     return table
 
 
-def _check_finite(table: Attempts, frame: pl.DataFrame, column: str) -> None:
-    value = pl.col(column)
-    bad = frame.with_row_index("index").filter(~value.is_finite() | (value < 0))
-    if bad.height == 0:
-        return
-    index, found = bad["index"][0], bad[column][0]
-    row = index if frame is table.attempts else table.entries["row"][index]
-    raise TableError(
-        f"attempt '{table.attempts['attempt'][row]}': {column} is {found}; "
-        "it must be a finite number, not below 0"
-    )
+def _refuse(table: Attempts, column: pl.Series, bad: pl.Series, owners: pl.Series) -> None:
+    """Raise for the first bad value of a column."""
+    at = bad.fill_null(value=False).arg_true()
+    if len(at):
+        raise TableError(
+            f"attempt '{owners[at[0]]}': {column.name} is {column[at[0]]}; it must be a finite "
+            "number, and a time, a cost or a clipped score is not below 0"
+        )
 
 
 def write_parquet(table: Attempts, folder: Path) -> None:
@@ -188,15 +216,23 @@ def read_parquet(folder: Path) -> Attempts:
     Raises:
         TableError: A file is missing, is no Parquet file, or lacks a column.
     """
-    frames = []
-    for name, schema in (("attempts", ATTEMPT_SCHEMA), ("entries", ENTRY_SCHEMA)):
-        path = folder / f"{name}.parquet"
-        try:
-            frame = pl.read_parquet(path)
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise TableError(f"{path}: can't be read as a Parquet table") from error
-        missing = [column for column in schema if column not in frame.columns]
-        if missing:
-            raise TableError(f"{path}: has no column '{missing[0]}'; write the table again")
-        frames.append(frame.select(schema.names()).cast(schema))
-    return checked(Attempts(attempts=frames[0], entries=frames[1]))
+    return checked(
+        Attempts(
+            attempts=_read_frame(folder / "attempts.parquet", ATTEMPT_SCHEMA),
+            entries=_read_frame(folder / "entries.parquet", ENTRY_SCHEMA),
+        )
+    )
+
+
+def _read_frame(path: Path, schema: pl.Schema) -> pl.DataFrame:
+    try:
+        frame = pl.read_parquet(path)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise TableError(f"{path}: can't be read as a Parquet table; write it again") from error
+    missing = [column for column in schema if column not in frame.columns]
+    if missing:
+        raise TableError(f"{path}: has no column '{missing[0]}'; write the table again")
+    try:
+        return frame.select(schema.names()).cast(schema)
+    except pl.exceptions.PolarsError as error:
+        raise TableError(f"{path}: a column has the wrong type; write the table again") from error

@@ -33,7 +33,6 @@ from openrebench.errors import AttemptError
 from openrebench.isolation.runner import Runner
 from openrebench.isolation.snapshot import Snapshot
 
-SCHEMA_VERSION = 1
 RECORD, SCORE_LOG, LOCK = "attempt.json", "score_log.jsonl", "writer.lock"
 Ended = Literal["budget", "submitted", "error", "interrupted"]
 
@@ -74,7 +73,7 @@ class Usage(_Record):
 class AttemptRecord(_Record):
     """What attempt.json holds."""
 
-    schema_version: Literal[1] = SCHEMA_VERSION
+    schema_version: Literal[1] = 1
     id: str
     environment: str
     environment_version: str

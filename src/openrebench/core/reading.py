@@ -78,7 +78,19 @@ def counting_entry(
     return best_at(entries, scale, t_s)
 
 
-def summary(folder: Path) -> dict[str, str | int | float | None]:
+class Summary(TypedDict):
+    """What `re-bench run` says of an attempt."""
+
+    attempt: str
+    folder: str
+    ended: str
+    score_calls: int
+    best: str
+    raw: float | None
+    normalised: float | None
+
+
+def summary(folder: Path) -> Summary:
     """Sum up one attempt in a row."""
     attempt = read_attempt(folder)
     record, card = attempt.record, read_card_of(attempt.record)
@@ -131,7 +143,7 @@ def doctor_rows() -> list[dict[str, str]]:
         state = "works" if report.available else "missing"
         rows.append({"what": f"isolation {report.mode}", "state": state, "note": note})
     for kind in ("cpu", "cuda"):
-        device = device_fingerprint(kind)  # type: ignore[arg-type]
+        device = device_fingerprint(kind)
         state = "works" if device.available else "missing"
         rows.append({"what": f"device {kind}", "state": state, "note": device.slug})
     for name, found in installed_versions().items():

@@ -34,6 +34,8 @@ ATTEMPTS_VARIABLE = "OPENREBENCH_ATTEMPTS"
 TOOL_TIMEOUT_S = 20 * 60
 AGENT_PROCESSES = 512
 COUNTS = {"best": "The best valid score", "last": "The last valid score"}
+ASSISTANT_PROMPT = "Before each tool call, say briefly what you want to find out or change."
+SUBMIT_PROMPT = "When you can't improve the score any further, call {submit}() with a summary."
 BRIEFING = Path(__file__).with_name("briefing.md")
 
 
@@ -65,7 +67,7 @@ def environment_task(
         environment: What is attempted.
         terms: Profile, budget and the rest that all attempts share.
         epochs: How many attempts.
-        limits: Further limits by Inspect's names, such as `token_limit`; the budget stays.
+        limits: Further limits by Inspect's names, such as `token_limit`.
     """
     card = environment.card
     sample = Sample(
@@ -74,7 +76,6 @@ def environment_task(
         metadata={"environment": card.label(terms.profile)},
     )
     arguments: dict[str, Any] = {
-        **(limits or {}),
         "dataset": [sample],
         "setup": begin_attempt(terms),
         "solver": default_agent(),
@@ -88,6 +89,7 @@ def environment_task(
         "score_on_error": True,
         "version": card.version,
         "metadata": {"profile": terms.profile, "budget_s": terms.budget.seconds},
+        **(limits or {}),
     }
     return Task(**arguments)
 
@@ -95,7 +97,9 @@ def environment_task(
 def default_agent() -> Agent:
     """Inspect's `react` with a shell, Python and our three tools."""
     return react(
-        prompt=AgentPrompt(handoff_prompt=None),
+        prompt=AgentPrompt(
+            handoff_prompt=None, assistant_prompt=ASSISTANT_PROMPT, submit_prompt=SUBMIT_PROMPT
+        ),
         tools=[
             bash(timeout=TOOL_TIMEOUT_S),
             python(timeout=TOOL_TIMEOUT_S),

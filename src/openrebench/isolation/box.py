@@ -6,7 +6,6 @@ The lowest layer: scoring workers, plain runs and long-lived agent sandboxes are
 import contextlib
 import os
 import select
-import shutil
 import signal
 import socket
 import subprocess
@@ -33,8 +32,8 @@ class Box:
         self._closed = False
         self._out_of_memory = False
         self._drain: Drain | None = None
-        if parts.output_fd is not None:
-            self._drain = Drain(parts.output_fd, spec.limits.output_bytes, self._strike)
+        if parts.output is not None:
+            self._drain = Drain(parts.output, spec.limits.output_bytes, self._strike)
 
     @property
     def pid(self) -> int:
@@ -146,8 +145,6 @@ class Box:
             self._parts.control.close()
         if self._parts.init_fd is not None:
             os.close(self._parts.init_fd)
-        if self._parts.scratch is not None:
-            shutil.rmtree(self._parts.scratch, ignore_errors=True)
 
 
 def start(spec: BoxSpec) -> Box:

@@ -13,6 +13,7 @@ import json
 import os
 import resource
 import select
+import shutil
 import signal
 import struct
 import sys
@@ -67,6 +68,7 @@ def _supervise(spec: Spec, status_fd: int) -> None:
     Daemons become children of this process, so it can find and kill them. It ends them when the
     command has ended, when told to, and when the trusted side has died (its end of the control
     pipe is then closed).
+    Its folder for scratch files goes last.
     """
     _check(LIBC.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "subreaper")
     child = os.fork()
@@ -77,7 +79,9 @@ def _supervise(spec: Spec, status_fd: int) -> None:
     for fd in (0, 1, 2, *spec["pass_fds"]):
         os.close(fd)
     status = _wait_for(child, spec["control_fd"])
-    if _kill_all(spec["uid"]):
+    gone = _kill_all(spec["uid"])
+    shutil.rmtree(spec["scratch"], ignore_errors=True)
+    if gone:
         with contextlib.suppress(OSError):
             os.write(spec["control_fd"], b"gone")
     code = -signal.SIGKILL if status is None else os.waitstatus_to_exitcode(status)
@@ -182,9 +186,8 @@ def _filter_calls(program: bytes) -> None:
         return
     steps = ctypes.create_string_buffer(program, len(program))
     header = struct.pack("HxxxxxxQ", len(program) // 8, ctypes.addressof(steps))
-    _check(
-        LIBC.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.c_char_p(header), 0, 0), "seccomp"
-    )
+    header_at = ctypes.c_char_p(header)
+    _check(LIBC.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, header_at, 0, 0), "seccomp")
 
 
 def _wait_for(child: int, control_fd: int) -> int | None:

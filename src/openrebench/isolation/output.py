@@ -1,8 +1,8 @@
 """Read what untrusted code prints, without ever holding more than its limit."""
 
-import os
 import threading
 from collections.abc import Callable
+from io import FileIO
 
 CHUNK = 1 << 16
 END_TIMEOUT_S = 5.0
@@ -12,13 +12,13 @@ class Drain:
     """Reads a pipe in a thread until all its writers are gone.
 
     Args:
-        fd: Reading end; closed here.
+        pipe: Reading end; closed here.
         limit_bytes: How much is kept; the next byte calls `on_flood`.
         on_flood: Called once from the thread.
     """
 
-    def __init__(self, fd: int, limit_bytes: int, on_flood: Callable[[], None]) -> None:
-        self._fd, self._limit, self._on_flood = fd, limit_bytes, on_flood
+    def __init__(self, pipe: FileIO, limit_bytes: int, on_flood: Callable[[], None]) -> None:
+        self._pipe, self._limit, self._on_flood = pipe, limit_bytes, on_flood
         self._kept = bytearray()
         self.flooded = False
         self._thread = threading.Thread(target=self._read, name="openrebench-drain", daemon=True)
@@ -34,7 +34,7 @@ class Drain:
         self._thread.join(END_TIMEOUT_S)
 
     def _read(self) -> None:
-        with os.fdopen(self._fd, "rb", buffering=0) as pipe:
+        with self._pipe as pipe:
             while chunk := pipe.read(CHUNK):
                 room = self._limit - len(self._kept)
                 self._kept += chunk[:room]

@@ -26,7 +26,7 @@ WEAKER = {
     IsolationMode.LANDLOCK: (
         "names, sizes and dates of files outside can be seen, though not their contents",
         "process ids of others can be seen",
-        "/tmp has no size limit of its own",
+        "the folder for temporary files has no size limit",
     ),
     IsolationMode.SUBPROCESS: (
         "nothing keeps a submission from files, the network or other processes",

@@ -21,7 +21,7 @@ class IsolationMode(StrEnum):
     BUBBLEWRAP_CGROUP: own uid, all namespaces, seccomp, control groups (started by root).
     BUBBLEWRAP: all namespaces and seccomp, same uid outside, no control groups (ordinary user).
     LANDLOCK: no namespaces; file rules, seccomp, own uid if started by root.
-    SUBPROCESS: another process and nothing else; scores are marked and not comparable.
+    SUBPROCESS: another process, own uid if started by root; scores are marked, not comparable.
     """
 
     BUBBLEWRAP_CGROUP = "bubblewrap+cgroup"

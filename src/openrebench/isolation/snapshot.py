@@ -106,9 +106,10 @@ def _read(folder: int, entry: str, room: int) -> bytes | None:
     except OSError:
         return None
     with os.fdopen(fd, "rb") as file:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
+        found = os.fstat(fd)
+        if not stat.S_ISREG(found.st_mode):
             return None
-        return file.read(room + 1)
+        return file.read(min(room, found.st_size) + 1)
 
 
 def _matches(name: str, pattern: str) -> bool:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache
+from io import FileIO
 from pathlib import Path
 
 from openrebench.errors import RunnerUnavailable
@@ -38,8 +39,7 @@ class Parts:
         uid: Its own user id; None if it shares ours.
         init_fd: Watches the namespace's first process, which outlives all others in it.
         control: Closing it tells a supervisor to end everything; it then says `gone`.
-        output_fd: Reading end of standard output and error, if captured.
-        scratch: Folder that stands for its private ones where there are no mounts.
+        output: Reading end of standard output and error, if captured.
         places: Paths inside that are elsewhere on the host.
     """
 
@@ -48,8 +48,7 @@ class Parts:
     uid: int | None
     init_fd: int | None = None
     control: socket.socket | None = None
-    output_fd: int | None = None
-    scratch: Path | None = None
+    output: FileIO | None = None
     places: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -79,12 +78,13 @@ class _Launch:
         os.lseek(fd, 0, os.SEEK_SET)
         return self.give(fd)
 
-    def pipe(self) -> int:
+    def pipe(self) -> FileIO:
         """Give the launcher a pipe to write to; returns our reading end, then `pass_fds[-1]`."""
         reading, writing = os.pipe2(os.O_CLOEXEC)
-        self.undo.callback(os.close, reading)
         self.give(writing)
-        return reading
+        file = FileIO(reading)
+        self.undo.callback(file.close)
+        return file
 
 
 def spawn(box: BoxSpec) -> Parts:
@@ -136,7 +136,7 @@ def _cgroup(box: BoxSpec) -> Cgroup | None:
     cgroup = Cgroup.create(memory_bytes=limits.memory_bytes, processes=processes)
     if cgroup is None and box.mode is IsolationMode.BUBBLEWRAP_CGROUP:
         raise RunnerUnavailable(
-            "no control group can be made here (needs root and a writable /sys)"
+            "no control group can be made here; that needs root and a writable /sys"
         )
     return cgroup
 
@@ -169,7 +169,6 @@ def _spawn_bubblewrap(launch: _Launch) -> Parts:
     )
     parts = _run_launcher(launch)
     parts.init_fd = _first_process(parts, _read_all(info))
-    os.close(info)
     return parts
 
 
@@ -180,10 +179,9 @@ def _first_process(parts: Parts, info: bytes) -> int:
     parts.process.kill()
     parts.process.wait()
     said = b""
-    if parts.output_fd is not None:
-        os.set_blocking(parts.output_fd, False)
-        with contextlib.suppress(BlockingIOError):
-            said = os.read(parts.output_fd, SENTENCE_BYTES)
+    if parts.output is not None:
+        os.set_blocking(parts.output.fileno(), False)
+        said = parts.output.read(SENTENCE_BYTES) or b""
     first = said.decode("utf-8", "replace").strip().partition("\n")[0]
     raise RunnerUnavailable(f"bubblewrap did not start: {first or 'it gave no reason'}")
 
@@ -207,6 +205,7 @@ def _spawn_supervised(launch: _Launch) -> Parts:
         argv=[translate(word, places) for word in box.argv],
         env={name: translate(value, places) for name, value in layout.environment(box).items()},
         cwd=translate(box.cwd, places),
+        scratch=str(scratch),
         readable=readable,
         writable=writable,
         control_fd=launch.give(supervisors.detach()),
@@ -215,7 +214,7 @@ def _spawn_supervised(launch: _Launch) -> Parts:
     if box.mode is IsolationMode.LANDLOCK:
         launch.spec["seccomp"] = seccomp.program(namespaces=False).hex()
     parts = _run_launcher(launch)
-    parts.control, parts.scratch, parts.places = ours, scratch, places
+    parts.control, parts.places = ours, places
     return parts
 
 
@@ -241,12 +240,11 @@ def _run_launcher(launch: _Launch) -> Parts:
     )
     launch.theirs.close()
     problem = _read_all(status)
-    os.close(status)
     if problem:
         process.kill()
         process.wait()
         raise RunnerUnavailable(f"the sandbox could not be built: {problem.decode()}")
-    return Parts(process=process, cgroup=launch.cgroup, uid=launch.uid, output_fd=output)
+    return Parts(process=process, cgroup=launch.cgroup, uid=launch.uid, output=output)
 
 
 @cache
@@ -264,14 +262,15 @@ def _from_lasting_thread(
     return _lasting_thread().submit(make).result()
 
 
-def _read_all(fd: int) -> bytes:
+def _read_all(pipe: FileIO) -> bytes:
     """Read a pipe to its end, at most for as long as a sandbox may take to start."""
     content = b""
-    while select.select([fd], [], [], START_TIMEOUT_S)[0]:
-        chunk = os.read(fd, SENTENCE_BYTES)
-        if not chunk:
-            return content
-        content = (content + chunk)[:SENTENCE_BYTES]
+    with pipe:
+        while select.select([pipe], [], [], START_TIMEOUT_S)[0]:
+            chunk = pipe.read(SENTENCE_BYTES)
+            if not chunk:
+                break
+            content = (content + chunk)[:SENTENCE_BYTES]
     return content
 
 

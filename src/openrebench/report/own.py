@@ -5,13 +5,9 @@ from pathlib import Path
 
 import polars as pl
 
-from openrebench.analysis.budgets import (
-    allocation_frame,
-    best_curve,
-    estimated,
-    grouped,
-    longest_first_curve,
-)
+from openrebench.analysis.budgets import estimated
+from openrebench.analysis.curves import curve, curve_frame
+from openrebench.analysis.groups import grouped
 from openrebench.analysis.marks import require_one_class
 from openrebench.analysis.options import HOUR_S, Options
 from openrebench.analysis.table import Attempts
@@ -70,17 +66,14 @@ def _figures(
 ) -> Iterator[Figure]:
     heading = f"{environment}: score log of each attempt"
     yield steps_figure(table, f"{name}-steps", heading, label)
-    frames = [
-        allocation_frame(estimated(group, options))
+    found = [
+        estimated(group, options)
         for group in grouped(table, (environment,), options)
         if len(group.lengths_s)
     ]
-    if not frames:
+    curves = [curve_frame(estimates, curve(estimates)) for estimates in found]
+    if not curves:
         return
-    curves = [
-        longest_first_curve(frame) if (frame["kind"] == "human").all() else best_curve(frame)
-        for frame in frames
-    ]
     yield curve_figure(
         pl.concat(curves), f"{name}-curve", f"{environment}: score against time budget", [label]
     )

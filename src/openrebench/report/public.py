@@ -4,8 +4,9 @@ from pathlib import Path
 
 import polars as pl
 
-from openrebench.analysis.budgets import allocation_frame, estimated, grouped
+from openrebench.analysis.budgets import allocation_frame, estimated
 from openrebench.analysis.facts import published_results
+from openrebench.analysis.groups import grouped
 from openrebench.analysis.marks import prepared
 from openrebench.analysis.options import Options
 from openrebench.analysis.suites import find_suite

@@ -59,7 +59,7 @@ def correctness_inputs(seed: Seed) -> Iterator[tuple[str, Ints]]:
     """Yield untimed inputs: secret lengths, and values that timed inputs never have."""
     rng = seed.rng("correctness")
     powers = (2 ** rng.integers(8, 18, 3)).tolist()
-    lengths = [0, 1, 2, 3, *(p + d for p in powers for d in (-1, 1)), int(rng.integers(5, 9e4))]
+    lengths = [0, 1, 2, 3, *(p + d for p in powers for d in (-1, 1)), int(rng.integers(5, 90_000))]
     for n in lengths:
         yield f"{n} elements", rng.integers(INT32.min, INT32.max, n, np.int32, endpoint=True)
     n = int(rng.integers(50_000, 90_000))

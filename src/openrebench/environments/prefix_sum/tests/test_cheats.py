@@ -11,8 +11,6 @@ from pathlib import Path
 from statistics import median
 
 import pytest
-from openrebench.isolation.local import LocalRunner
-from openrebench.isolation.probe import probe_modes
 
 from openrebench.core.catalog import find_card
 from openrebench.core.contract import cheat_folders, cheat_submission
@@ -20,6 +18,8 @@ from openrebench.core.environment import Environment
 from openrebench.core.result import Outcome, ScoreResult
 from openrebench.core.scoring import score_submission
 from openrebench.errors import Reason
+from openrebench.isolation.local import LocalRunner
+from openrebench.isolation.probe import probe_modes
 from openrebench.isolation.runner import IsolationMode
 
 CARD = find_card("prefix_sum")

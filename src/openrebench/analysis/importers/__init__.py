@@ -1,0 +1,1 @@
+"""Tables of attempts from elsewhere, and the way back."""

@@ -1,0 +1,26 @@
+"""How the base models were trained; `benchmarks/gpu/train_bases.py` runs these.
+
+Needs torch, so import it only where a model is really used.
+"""
+
+from openrebench.textbase.build import VOCABULARY
+from openrebench.textbase.gpt import GPTConfig
+from openrebench.textbase.training import Recipe
+
+CONTEXT = 128
+
+RECIPES = {
+    # Some 200 million tokens each: over 50 times what one core gets through in three minutes.
+    "large": Recipe(
+        config=GPTConfig(vocabulary=VOCABULARY, context=CONTEXT, layers=4, heads=4, width=112),
+        steps=7000,
+        batch=256,
+        rate=4e-3,
+    ),
+    "little": Recipe(
+        config=GPTConfig(vocabulary=VOCABULARY, context=CONTEXT, layers=2, heads=2, width=64),
+        steps=5000,
+        batch=256,
+        rate=6e-3,
+    ),
+}
