@@ -17,7 +17,8 @@ from openrebench.isolation import device
 from openrebench.isolation.device import device_fingerprint
 
 ENVIRONMENTS = Path(__file__).with_name("environments")
-LEFT_OPEN = "Unclosed <MemoryObject"
+LEFT_OPEN = "Unclosed <MemoryObject"  # streams that Inspect leaves to the garbage collector
+RETRY = "The 'initial' parameter is deprecated"  # Inspect's call of tenacity
 
 # Before anything imports the tasks or Inspect: both look when they are imported.
 os.environ[PATH_VARIABLE] = str(ENVIRONMENTS)
@@ -89,9 +90,9 @@ def play(tmp_path: Path) -> Play:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Pass over streams that Inspect leaves to the garbage collector; all else stays an error."""
+    """Pass over two warnings that are Inspect's own; all others stay errors."""
     here = Path(__file__).parent
-    left_open = pytest.mark.filterwarnings(f"ignore:{LEFT_OPEN}:ResourceWarning")
     for item in items:
         if item.path.is_relative_to(here):
-            item.add_marker(left_open)
+            item.add_marker(pytest.mark.filterwarnings(f"ignore:{LEFT_OPEN}:ResourceWarning"))
+            item.add_marker(pytest.mark.filterwarnings(f"ignore:{RETRY}:DeprecationWarning"))

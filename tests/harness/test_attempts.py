@@ -48,8 +48,6 @@ def with_model(tmp_path: Path, script: list[dict[str, object]], **options: objec
     (folder,) = run_attempts(
         ["guess"], agent="react", model="scripted/x", model_args={"script": str(path)}, **chosen
     )  # type: ignore[arg-type]
-    from inspect_ai.log import read_eval_log as _r
-    print("DBG", _r(str(folder / "transcript.eval")).samples[0].error.traceback[-3000:])
     assert_sound(read_attempt(folder), folder / "transcript.eval")
     return read_attempt(folder)
 

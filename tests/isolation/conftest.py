@@ -37,7 +37,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture
-def inside() -> Iterator[Callable[..., Ended]]:
+def inside() -> Callable[..., Ended]:
     """Run a Python program in a box and end it; checks that nothing is left of it."""
 
     def run(
@@ -51,10 +51,12 @@ def inside() -> Iterator[Callable[..., Ended]]:
             running.kill()
         if os.getuid() == 0 and "uid" not in more:
             assert processes_of(running.uid) == []
+        assert groups_of(running) == []
+        scratch = Path(running.place("/tmp"))
+        assert scratch == Path("/tmp") or not scratch.exists()
         return Ended(code, running.output.decode(), running)
 
-    yield run
-    assert left_behind() == []
+    return run
 
 
 @pytest.fixture
@@ -76,7 +78,6 @@ def runner_for() -> Iterator[Callable[[IsolationMode], LocalRunner]]:
     yield _runner
     for mode in MODES:
         _runner(mode).close()
-    assert left_behind() == []
 
 
 def processes_of(uid: int) -> list[str]:
@@ -91,11 +92,7 @@ def processes_of(uid: int) -> list[str]:
     return found
 
 
-def left_behind() -> list[Path]:
-    """Control groups that this process has not removed."""
-    names = f"openrebench-{os.getpid()}-*"
-    root = Path("/sys/fs/cgroup")
-    lines = Path("/proc/self/cgroup").read_text().splitlines()
-    own = {line.split(":", 2)[2].lstrip("/") for line in lines}
-    folders = {kind / path for kind in (root, *root.glob("*")) for path in (*own, "")}
-    return [found for folder in folders for found in folder.glob(names)]
+def groups_of(running: box.Box) -> list[Path]:
+    """Control groups that a box has not removed."""
+    cgroup = running._parts.cgroup
+    return [folder for folder in cgroup._folders.values() if folder.exists()] if cgroup else []

@@ -92,12 +92,13 @@ class Estimates:
         return self.allocations[position].cell.k > self.n_least(position)
 
     def best_at(self, budget_s: float) -> int:
-        """Position of the best allocation of a budget, of those that draw no attempt twice.
+        """Position of the best allocation of a budget.
 
-        Only where every allocation needs more attempts than there are, the best of all.
+        With the unbiased estimator the best of those that draw no attempt twice, if any.
         """
-        found = self.at_budget(budget_s)
-        return int(min(found, key=lambda i: (self.draws_twice(int(i)), -self.values[i])))
+        twice_last = self.options.estimator == "unbiased"
+        found = [int(i) for i in self.at_budget(budget_s)]
+        return min(found, key=lambda i: (twice_last and self.draws_twice(i), -self.values[i]))
 
 
 def allocations(group: Group, budgets_s: Sequence[float] = ()) -> tuple[Allocation, ...]:

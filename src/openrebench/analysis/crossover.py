@@ -18,16 +18,17 @@ class Crossover(NamedTuple):
 
     Attributes:
         budget_h: Total hours; None if the curves don't cross upwards in the range.
-        low_h: Lower bound of the 95 % interval; None if it lies below the range.
-        high_h: Upper bound; None if it lies beyond the range.
+        low_h: Lower bound of the 95 % interval; 0 where it lies below the range, infinity where
+            it lies beyond.
+        high_h: Upper bound, likewise.
         from_h: First budget that both curves have; None if they share fewer than two.
         to_h: Last budget that both curves have.
         verdict: One sentence.
     """
 
     budget_h: float | None
-    low_h: float | None
-    high_h: float | None
+    low_h: float
+    high_h: float
     from_h: float | None
     to_h: float | None
     verdict: str
@@ -46,15 +47,19 @@ def crossover(human: Curve, agent: Curve) -> Crossover:
         for j in np.flatnonzero(np.abs(agent.budgets_s - budget_s) <= SAME * budget_s)
     ]
     if len(shared) < 2:
-        return Crossover(None, None, None, None, None, "fewer than two budgets in common")
+        return Crossover(None, 0.0, np.inf, None, None, "fewer than two budgets in common")
     ours, theirs = [i for i, _ in shared], [j for _, j in shared]
     log_h = np.log(human.budgets_s[ours] / HOUR_S)
     point = float(crossings((human.values[ours] - agent.values[theirs])[None, :], log_h)[0])
     resampled = crossings(human.resampled[:, ours] - agent.resampled[:, theirs], log_h)
     low, high = np.quantile(resampled, TAILS, method="inverted_cdf")
-    found = (_hours(point), _hours(float(low)), _hours(float(high)))
     from_h, to_h = float(np.exp(log_h[0])), float(np.exp(log_h[-1]))
-    return Crossover(*found, from_h, to_h, _verdict(point, *found[1:], from_h, to_h))
+    low_h, high_h = float(np.exp(low)), float(np.exp(high))
+    lower, upper = _bound(low_h, from_h, to_h), _bound(high_h, from_h, to_h)
+    said = f"95 % interval {lower if lower == upper else f'{lower} to {upper}'}"
+    verdict = f"{_verdict(point, from_h, to_h)} ({said})"
+    budget_h = float(np.exp(point)) if np.isfinite(point) else None
+    return Crossover(budget_h, low_h, high_h, from_h, to_h, verdict)
 
 
 def crossings(difference: FloatArray, log_h: FloatArray) -> FloatArray:
@@ -83,18 +88,15 @@ def crossings(difference: FloatArray, log_h: FloatArray) -> FloatArray:
     return np.where(ahead[:, -1], crossing, np.inf)
 
 
-def _hours(log_h: float) -> float | None:
-    return float(np.exp(log_h)) if np.isfinite(log_h) else None
+def _bound(hours: float, from_h: float, to_h: float) -> str:
+    if hours == 0:
+        return f"below {from_h:.3g} h"
+    return f"beyond {to_h:.3g} h" if hours == np.inf else f"{hours:.3g} h"
 
 
-def _verdict(
-    point: float, low_h: float | None, high_h: float | None, from_h: float, to_h: float
-) -> str:
-    lower = f"below {from_h:.3g} h" if low_h is None else f"{low_h:.3g} h"
-    upper = f"beyond {to_h:.3g} h" if high_h is None else f"{high_h:.3g} h"
-    bounds = f"95 % interval {lower} to {upper}"
+def _verdict(point: float, from_h: float, to_h: float) -> str:
     if point == -np.inf:
-        return f"none in range: humans ahead at every budget from {from_h:.3g} h ({bounds})"
+        return f"none in range: humans ahead at every budget from {from_h:.3g} h"
     if point == np.inf:
-        return f"none in range: the agent ahead at {to_h:.3g} h ({bounds})"
-    return f"humans ahead from {np.exp(point):.3g} h on ({bounds})"
+        return f"none in range: the agent not behind at {to_h:.3g} h"
+    return f"humans ahead from {np.exp(point):.3g} h on"

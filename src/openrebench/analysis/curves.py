@@ -43,7 +43,11 @@ def rule_of(found: Estimates) -> Rule:
 
 
 def curve(found: Estimates, rule: Rule | None = None, length_s: float | None = None) -> Curve:
-    """Pick an allocation for each budget; one that draws no attempt twice where there is one.
+    """Pick an allocation for each budget.
+
+    With the unbiased estimator a point draws no attempt twice where an allocation of its budget
+    allows that; a budget may then also be spent as a smaller one was, so that such a curve never
+    falls. Plug-in draws with replacement anyway.
 
     Args:
         found: Estimates of one solver.
@@ -52,12 +56,16 @@ def curve(found: Estimates, rule: Rule | None = None, length_s: float | None = N
             the longest. By the solver's kind if None.
         length_s: Only attempts of this length.
     """
-    points = []
+    points: list[tuple[float, list[int]]] = []
+    smaller: list[int] = []
     for budget_s in found.budgets_s:
         positions = _candidates(found, float(budget_s), rule or rule_of(found), length_s)
         once = [i for i in positions if not found.draws_twice(i)]
+        if once and found.options.estimator == "unbiased":
+            smaller = [*smaller, *once]
+            positions = smaller
         if positions:
-            points.append((float(budget_s), once or positions))
+            points.append((float(budget_s), positions))
     chosen = [positions[int(np.argmax(found.values[positions]))] for _, positions in points]
     resampled = [found.resampled[:, positions].max(axis=1) for _, positions in points]
     return Curve(

@@ -90,7 +90,9 @@ def _row(path: Path, group: pl.DataFrame, names: dict[str, str]) -> dict[str, ob
     environment = names.get(first["environment"], first["environment"])
     counts = counts_of(environment)
     scores = group.sort("at_hours")["score"] if "at_hours" in group.columns else group["score"]
-    final = scores[-1] if counts == "last" else scores.max()
+    final = (
+        float(scores[-1]) if counts == "last" else float(scores.cast(pl.Float64).to_numpy().max())
+    )
     length_s = first["hours"] * HOUR_S
     return {
         "attempt": first["attempt"],
@@ -107,7 +109,7 @@ def _row(path: Path, group: pl.DataFrame, names: dict[str, str]) -> dict[str, ob
         "length_s": length_s,
         "working_s": length_s,
         "ended": "budget",
-        "score": max(0.0, float(final)),
+        "score": max(0.0, final),
         "cost_usd": first.get("cost_usd"),
         "score_calls": group.height if "at_hours" in group.columns else None,
         "has_log": "at_hours" in group.columns,
