@@ -36,7 +36,7 @@ def test_literals_of_python_are_tokens_not_text() -> None:
         (".json", '{"a": 1, "b2": true, "c": 0.5}', ["1", "true", "0.5"]),
         (".c", "#define N 16\nint x16 = N * 2;", ["16", "2"]),
         (".md", "There are 3.", []),
-        (".py", "def broken(:\n  x = 4\n   y = 5", ["4"]),
+        (".py", 'x = 4\ny = """5', ["4"]),
         (".py", "", []),
     ],
 )
@@ -92,11 +92,11 @@ def run_literal_search(root: Path, **options: object) -> list[StoredAttempt]:
 
 
 def test_literal_search_finds_the_number(tmp_path: Path) -> None:
-    (attempt,) = run_literal_search(tmp_path / "attempts", seed=3, time_limit_s=5)
-    assert attempt.record.ended == "budget"
+    (attempt,) = run_literal_search(tmp_path / "attempts", seed=3, time_limit_s=60)
+    assert attempt.record.ended == "submitted"  # there is one number, and all near it were tried
     assert attempt.record.solver.settings == {"seed": 3}
     best = min(entry.raw for entry in attempt.entries if entry.raw is not None)
-    assert best < 20 and len(attempt.entries) > 10
+    assert best == 0.0 and len(attempt.entries) > 10
 
 
 def test_literal_search_without_literals_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from openrebench.isolation import channel
 from openrebench.isolation.probe import strongest_mode
 from openrebench.isolation.runner import IsolationMode, Limits
 
-LIMITS = Limits(load_timeout_s=15, call_timeout_s=2, memory_bytes=1 << 30, processes=48)
+LIMITS = Limits(load_timeout_s=15, call_timeout_s=4, memory_bytes=1 << 30, processes=48)
 DOUBLE = "def f(x):\n    return x * 2\n"
 STRONGEST = strongest_mode()
 
@@ -82,7 +82,7 @@ BAD_CALLS = {
     "nothing": ("return None", Reason.WRONG_OUTPUT, "NoneType"),
     "raises": ("return {}['key']", Reason.CRASHED, "KeyError: 'key'"),
     "long text": ("raise OSError('e' * 9999 + '\\n\\x1b')", Reason.CRASHED, "OSError: eee"),
-    "hang": ("import time; time.sleep(60)", Reason.TIMED_OUT, "within 2 s of call 1"),
+    "hang": ("import time; time.sleep(60)", Reason.TIMED_OUT, "within 4 s of call 1"),
     "dies": ("import os; os._exit(0)", Reason.CRASHED, "exit status 0"),
     "segfault": ("import ctypes; ctypes.string_at(0)", Reason.CRASHED, "signal 11"),
     "memory": ("return [bytearray(1 << 26) for _ in range(99)]", Reason.OUT_OF_MEMORY, "1 GiB"),
@@ -192,8 +192,8 @@ def test_a_busy_thread_is_noticed(runner_for, tmp_path, mode) -> None:
     )
     with runner_for(mode).worker(tmp_path, LIMITS) as worker:
         worker.load("solution", "f", output_capacity_bytes=4096)
-        assert worker.background_busy_share() > 0.3
-        assert worker.background_cpu_s() > 0.002
+        assert any(worker.background_busy_share() > 0.3 for _ in range(50))
+        assert any(worker.background_cpu_s() > 0.002 for _ in range(50))
 
 
 def test_a_worker_is_used_once_and_the_next_is_warm(runner_for, tmp_path) -> None:

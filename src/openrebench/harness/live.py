@@ -109,10 +109,15 @@ def current() -> LiveAttempt:
     Raises:
         RuntimeError: The sample belongs to no task of ours.
     """
-    live = _open.get(compat.remembered(KEY) or "")
+    live = find_current()
     if live is None:
-        raise RuntimeError("this tool works only in a task of openrebench")
+        raise RuntimeError("this works only during an attempt, in a task of openrebench")
     return live
+
+
+def find_current() -> LiveAttempt | None:
+    """Give the attempt of the running sample, or None if none has begun."""
+    return _open.get(compat.remembered(KEY) or "")
 
 
 def remove_current() -> LiveAttempt | None:

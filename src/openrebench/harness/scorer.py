@@ -28,10 +28,13 @@ def score_log_scorer() -> Scorer:
     """
 
     async def score(state: TaskState, target: Target) -> Score:
-        attempt = live.current()
-        if state.completed:
-            return final_score(attempt)
-        return intermediate_score(attempt, await attempt.score())
+        if not state.completed:
+            attempt = live.current()
+            return intermediate_score(attempt, await attempt.score())
+        begun = live.find_current()
+        if begun is None:
+            return Score(value=math.nan, explanation="no attempt was begun")
+        return final_score(begun)
 
     return score
 

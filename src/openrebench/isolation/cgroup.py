@@ -29,7 +29,7 @@ class Cgroup:
     @classmethod
     def create(cls, *, memory_bytes: int, processes: int) -> "Cgroup | None":
         """Make a group with limits below our own, or give None where that is not allowed."""
-        name = f"{PREFIX}-{os.getpid()}-{next(_serial)}"
+        name = f"{_ours()}-{os.getpid()}-{next(_serial)}"
         caps = {"memory": memory_bytes, "pids": processes}
         for parents in _places():
             _remove_orphans(parents.values())
@@ -151,10 +151,15 @@ def _own_paths() -> dict[str, str]:
     return paths
 
 
+def _ours() -> str:
+    """How names of groups begin in this PID namespace, in which alone owners can be looked up."""
+    return f"{PREFIX}-{os.stat('/proc/self/ns/pid').st_ino}"
+
+
 def _remove_orphans(parents: Iterable[Path]) -> None:
     """Remove groups of trusted processes that were killed before they could clean up."""
-    for folder in [f for parent in parents for f in parent.glob(f"{PREFIX}-*-*")]:
-        owner = folder.name.split("-")[1]
+    for folder in [f for parent in parents for f in parent.glob(f"{_ours()}-*-*")]:
+        owner = folder.name.split("-")[2]
         if not Path("/proc", owner).exists():
             orphan = Cgroup({"unified": folder})
             orphan.kill()

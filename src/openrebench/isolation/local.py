@@ -6,7 +6,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -133,8 +133,9 @@ class LocalRunner:
 
     def _warm(self, limits: Limits, device: Device) -> WarmWorker:
         """Take the spare worker if it fits, else start one."""
-        spare, self._spare = self._spare, None
-        if spare is not None:
+        if self._spare is not None:
+            wait([self._spare])  # may be interrupted; then the spare is still known to `close`
+            spare, self._spare = self._spare, None
             warm = spare.result()
             if (warm.limits, warm.device) == (limits, device) and warm.box.wait(0) is None:
                 return warm

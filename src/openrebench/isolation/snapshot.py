@@ -126,8 +126,7 @@ def _parts_match(names: list[str], patterns: list[str]) -> bool:
 
 
 def _missing(folder: Path, patterns: Sequence[str]) -> str:
-    wanted = " or ".join(patterns)
     for pattern in patterns:
         if (folder / pattern).is_symlink():
             return f"{pattern} is a link; the submission must be a regular file"
-    return f"the submission has no {wanted}"
+    return f"the submission has no {patterns[0]}"

@@ -1,6 +1,7 @@
 """Turn a figure into files, and into something that a page can hold without a request."""
 
 import base64
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from openrebench.report.theme import NARROW, WIDE, Size
 
 VEGA_LITE = "6.4"
 PNG_SCALE = 2.0
+PDF_RESOURCES = re.compile(rb"(?:[ \t]+/[A-Za-z]+\d+ \d+ 0 R\n)+")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,19 +48,28 @@ class Drawn:
 def draw(figure: Figure, folder: Path) -> Drawn:
     """Write a figure as SVG, PNG and PDF, and give both widths as data addresses."""
     folder.mkdir(parents=True, exist_ok=True)
-    spec = figure.draw(WIDE).to_dict()
-    svg = _svg(spec)
+    svg = _svg(figure.draw(WIDE))
     stem = folder / figure.name
     stem.with_suffix(".svg").write_text(svg, encoding="utf-8")
-    png = vl_convert.vegalite_to_png(spec, vl_version=VEGA_LITE, scale=PNG_SCALE)
-    stem.with_suffix(".png").write_bytes(png)
-    stem.with_suffix(".pdf").write_bytes(vl_convert.vegalite_to_pdf(spec, vl_version=VEGA_LITE))
-    narrow = _svg(figure.draw(NARROW).to_dict())
-    return Drawn(figure=figure, wide=_address(svg), narrow=_address(narrow))
+    stem.with_suffix(".png").write_bytes(vl_convert.svg_to_png(svg, scale=PNG_SCALE))
+    stem.with_suffix(".pdf").write_bytes(in_order(vl_convert.svg_to_pdf(svg)))
+    return Drawn(figure=figure, wide=_address(svg), narrow=_address(_svg(figure.draw(NARROW))))
 
 
-def _svg(spec: dict[str, Any]) -> str:
-    svg: str = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE)
+def in_order(pdf: bytes) -> bytes:
+    """Sort the resource lists of a PDF, which the converter writes in a random order.
+
+    Lengths and so the offsets of objects stay as they are.
+
+    Example:
+        >>> in_order(b" /x2 4 0 R\\n /x1 3 0 R\\n")
+        b' /x1 3 0 R\\n /x2 4 0 R\\n'
+    """
+    return PDF_RESOURCES.sub(lambda found: b"".join(sorted(found[0].splitlines(True))), pdf)
+
+
+def _svg(chart: Any) -> str:  # noqa: ANN401 - altair's own chart union
+    svg: str = vl_convert.vegalite_to_svg(chart.to_dict(), vl_version=VEGA_LITE)
     return svg
 
 

@@ -1,15 +1,17 @@
 """How figures look: colours that the colour-blind can tell apart, sizes, axes."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import altair as alt
 
-INK, GREY, FAINT = "#1a1a1a", "#6b6b6b", "#e4e4e4"
-HUMAN_COLOUR = INK
+INK, GREY, FAINT = "#1a1a1a", "#6b6b6b", "#e6e6e6"
+HUMAN_COLOUR, OTHER_COLOUR = INK, "#9a9a9a"
 # Okabe and Ito's palette without its yellow, which is too light on white.
 AGENT_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+SHAPES = ("square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right")
+# One font and one weight: a PDF with several comes out in another order each time.
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 TIME_LABEL = (
     "datum.value == 0 ? '0' : datum.value < 0.0166 ? round(datum.value * 3600) + ' s'"
@@ -33,25 +35,47 @@ class Size(NamedTuple):
 WIDE, NARROW = Size(720, ""), Size(270, "-narrow")
 
 
-def colours(solvers: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Give each solver a colour: humans ink, agents the palette in order of their names.
+@dataclass(frozen=True, kw_only=True)
+class Palette:
+    """Colour and shape of each solver, the same in every figure of a section.
 
     Args:
-        solvers: Pairs of solver and kind.
+        colours: Solver to colour: humans ink, the first six agents the palette, others grey.
+        shapes: Solver to mark shape, so that no figure needs colour alone.
     """
-    agents = sorted({solver for solver, kind in solvers if kind != "human"})
-    found = {solver: HUMAN_COLOUR for solver, kind in solvers if kind == "human"}
-    return found | {s: AGENT_COLOURS[i % len(AGENT_COLOURS)] for i, s in enumerate(agents)}
 
+    colours: dict[str, str]
+    shapes: dict[str, str]
 
-def shapes(solvers: Sequence[str]) -> dict[str, str]:
-    """Give each solver a mark shape, so that no figure needs colour alone."""
-    return {solver: SHAPES[i % len(SHAPES)] for i, solver in enumerate(solvers)}
+    @classmethod
+    def of(cls, solvers: Sequence[tuple[str, str]]) -> "Palette":
+        """Make a palette.
 
+        Args:
+            solvers: Pairs of solver and kind; agents in the order in which they matter.
+        """
+        agents = [solver for solver, kind in solvers if kind != "human"]
+        humans = [solver for solver, kind in solvers if kind == "human"]
+        colours = dict.fromkeys(humans, HUMAN_COLOUR) | {
+            agent: AGENT_COLOURS[i] if i < len(AGENT_COLOURS) else OTHER_COLOUR
+            for i, agent in enumerate(agents)
+        }
+        shapes = dict.fromkeys(humans, "circle") | {
+            agent: SHAPES[i % len(SHAPES)] for i, agent in enumerate(agents)
+        }
+        return cls(colours=colours, shapes=shapes)
 
-def scale(mapping: dict[str, str]) -> alt.Scale:
-    """Make a scale of a mapping from solver to colour or shape."""
-    return alt.Scale(domain=list(mapping), range=list(mapping.values()))
+    def colour(self, present: Sequence[str], key: alt.Legend | None) -> alt.Color:
+        """Encode solvers by colour, with a legend of those present."""
+        chosen = [solver for solver in self.colours if solver in set(present)]
+        paint = alt.Scale(domain=chosen, range=[self.colours[solver] for solver in chosen])
+        return alt.Color("solver:N").scale(paint).legend(key)
+
+    def shape(self, present: Sequence[str], key: alt.Legend | None) -> alt.Shape:
+        """Encode solvers by shape, with the same legend."""
+        chosen = [solver for solver in self.shapes if solver in set(present)]
+        marks = alt.Scale(domain=chosen, range=[self.shapes[solver] for solver in chosen])
+        return alt.Shape("solver:N").scale(marks).legend(key)
 
 
 def legend(size: Size, count: int) -> alt.Legend:
@@ -62,7 +86,7 @@ def legend(size: Size, count: int) -> alt.Legend:
 
 def time_axis(title: str, ticks_h: Sequence[float], size: Size) -> alt.Axis:
     """Axis of times in hours, with ticks where people expect them."""
-    wanted = 5 if size.narrow else 10
+    wanted = 5 if size.narrow else 9
     step = max(1, -(-len(ticks_h) // wanted))
     return alt.Axis(title=title, values=list(ticks_h)[::step], labelExpr=TIME_LABEL, grid=True)
 
@@ -84,17 +108,19 @@ def finish(chart: alt.TopLevelMixin) -> Any:  # noqa: ANN401 - altair's own char
             titlePadding=8,
             labelOverlap="greedy",
         )
+        .configure_header(labelFontSize=13, labelColor=INK, labelFontWeight="normal")
         .configure_legend(
             labelFontSize=12, labelLimit=340, symbolSize=90, labelColor=INK, symbolOpacity=1
         )
         .configure_title(
-            fontSize=15,
+            fontSize=17,
+            fontWeight="normal",
             subtitleFontSize=12,
             subtitleColor=GREY,
             anchor="start",
             color=INK,
-            subtitlePadding=4,
-            offset=10,
+            subtitlePadding=5,
+            offset=12,
         )
     )
 
@@ -103,7 +129,7 @@ def title(text: str, subtitle: Sequence[str], size: Size) -> alt.TitleParams:
     """Title with lines below it, wrapped to the figure's width."""
     limit = max(24, int((size.width + 60) / 6.2))
     lines = [line for part in subtitle for line in wrapped(part, limit)]
-    return alt.TitleParams(wrapped(text, int(limit * 0.8)), subtitle=lines)
+    return alt.TitleParams(wrapped(text, int(limit * 0.72)), subtitle=lines)
 
 
 def wrapped(text: str, limit: int) -> list[str]:
@@ -119,3 +145,32 @@ def wrapped(text: str, limit: int) -> list[str]:
             lines.append("")
         lines[-1] = f"{lines[-1]} {word}".strip()
     return lines
+
+
+def spread(values: Sequence[float], gap: float, low: float, high: float) -> list[float]:
+    """Move values apart, as little as needed, so that labels at them don't collide.
+
+    Args:
+        values: Where labels belong.
+        gap: Least distance of two labels.
+        low: Lowest place allowed.
+        high: Highest place allowed.
+
+    Example:
+        >>> spread([1.0, 1.0, 0.0], 0.5, 0.0, 2.0)
+        [1.0, 1.5, 0.0]
+        >>> spread([2.0, 2.0], 0.5, 0.0, 2.0)
+        [1.5, 2.0]
+    """
+    order = sorted(range(len(values)), key=lambda i: values[i])
+    placed: list[float] = []
+    for i in order:
+        placed.append(max(values[i], placed[-1] + gap if placed else low))
+    ceiling = high
+    for j in range(len(placed) - 1, -1, -1):
+        placed[j] = min(placed[j], ceiling)
+        ceiling = placed[j] - gap
+    found = [0.0] * len(values)
+    for j, i in enumerate(order):
+        found[i] = placed[j]
+    return found

@@ -1,0 +1,69 @@
+"""kill -9 of the runner: every score that was told to the solver is in the log."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from openrebench.core.attempt import find_attempts, read_attempt
+from openrebench.core.score_log import verify
+
+MOMENTS = 20
+STRAY = "sleep 86399"
+
+# Imports once and forks for each run: a real runner process, killed at a random moment.
+RUNNERS = """
+import os, random, signal, sys, time
+from pathlib import Path
+from openrebench.harness.run import run_attempts
+
+root, count, rng = Path(sys.argv[1]), int(sys.argv[2]), random.Random(int(sys.argv[3]))
+for number in range(count):
+    folder = root / str(number)
+    folder.mkdir()
+    runner = os.fork()
+    if runner == 0:
+        args = {"steps": str(root / "steps.json"), "acknowledge": str(folder / "told.jsonl")}
+        run_attempts(["guess_number"], agent="scripted", agent_args=args, time_limit_s=60,
+                     root=folder / "attempts")
+        os._exit(0)
+    time.sleep(rng.uniform(0.1, 1.6))
+    os.kill(runner, signal.SIGKILL)
+    os.waitpid(runner, 0)
+"""
+
+
+def test_what_was_acknowledged_is_in_the_log(tmp_path: Path) -> None:
+    background = {"do": "run", "command": f"{STRAY} > /dev/null 2>&1 & true"}
+    steps = [background, {"do": "score", "times": 10_000}]
+    (tmp_path / "steps.json").write_text(json.dumps(steps))
+    command = [sys.executable, "-c", RUNNERS, str(tmp_path), str(MOMENTS), "7"]
+    subprocess.run(command, check=True, timeout=120, capture_output=True)
+    told = sum(check_run(tmp_path / str(number)) for number in range(MOMENTS))
+    assert told > MOMENTS  # the moments were not all before the first score
+    assert_nothing_runs()
+
+
+def check_run(folder: Path) -> int:
+    """Check one killed run; gives how many scores were acknowledged in it."""
+    path = folder / "told.jsonl"
+    lines = path.read_text().splitlines(keepends=True) if path.exists() else []
+    told = [json.loads(line)["anchor"] for line in lines if line.endswith("\n")]
+    attempts = [read_attempt(found) for found in find_attempts(folder / "attempts")]
+    assert len(attempts) <= 1 and (attempts or not told)
+    for attempt in attempts:
+        assert not attempt.running and attempt.record.ended is None
+        assert verify(attempt.entries, told) == []
+        assert told == [entry.hash for entry in attempt.entries[1 : len(told) + 1]]
+        assert len(attempt.entries) - 1 - len(told) <= 1
+    return len(told)
+
+
+def assert_nothing_runs() -> None:
+    for _ in range(40):
+        listed = subprocess.run(["ps", "ax", "-o", "args"], capture_output=True, text=True)
+        if STRAY not in listed.stdout:
+            return
+        time.sleep(0.05)
+    raise AssertionError("a process of a killed run is still there")
