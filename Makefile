@@ -41,6 +41,8 @@ test: setup check
 
 bench: setup
 	$(BIN)/python benchmarks/overhead.py
+	$(BIN)/re-bench anchors prefix_sum --if-missing
+	$(BIN)/python benchmarks/repeatability.py
 
 clean:
 	rm -rf $(VENV) demo report .mypy_cache .ruff_cache .pytest_cache

@@ -63,9 +63,7 @@ def test_proposals_change_one_literal_and_never_repeat() -> None:
 
 
 def test_the_same_seed_gives_the_same_search() -> None:
-    first, second, other = (
-        [search(seed=seed).propose() for _ in range(3)] for seed in (1, 1, 2)
-    )
+    first, second, other = ([search(seed=seed).propose() for _ in range(3)] for seed in (1, 1, 2))
     assert first == second != other
 
 
@@ -99,7 +97,9 @@ def test_literal_search_finds_the_number(tmp_path: Path) -> None:
     assert best == 0.0 and len(attempt.entries) > 10
 
 
-def test_literal_search_without_literals_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_literal_search_without_literals_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from inspect_ai.log import read_eval_log
 
     from openrebench.agents import literal_search

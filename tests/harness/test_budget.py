@@ -11,7 +11,13 @@ from openrebench.harness.tasks import attempts_root, briefing, environment_task,
 
 @pytest.mark.parametrize(
     ("text", "working", "wall"),
-    [("30m", 1800, 2850), ("2h", 7200, 9600), ("8h", 28800, 36600), ("90s", 90, 712), (90, 90, 712)],
+    [
+        ("30m", 1800, 2850),
+        ("2h", 7200, 9600),
+        ("8h", 28800, 36600),
+        ("90s", 90, 712),
+        (90, 90, 712),
+    ],
 )
 def test_a_budget_sets_both_limits(text: str | int, working: int, wall: int) -> None:
     budget = Budget.parse(text)

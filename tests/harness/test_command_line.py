@@ -69,6 +69,10 @@ def test_an_interrupt_ends_attempts_and_keeps_their_scores(tmp_path: Path) -> No
     assert said == "interrupted\n" and time.monotonic() - started < 5
     (folder,) = find_attempts(tmp_path / "attempts")
     attempt = read_attempt(folder)
+    from inspect_ai.log import read_eval_log
+
+    for ev in read_eval_log(str(folder / TRANSCRIPT)).samples[0].events[-12:]:
+        print("DBG", ev.event, str(ev)[:1500])
     assert attempt.record.ended == "interrupted" and not attempt.running
     assert len(attempt.entries) == 2
     assert verify(attempt.entries, anchors_in(folder / TRANSCRIPT)) == []

@@ -28,7 +28,9 @@ for number in range(count):
         run_attempts(["guess_number"], agent="scripted", agent_args=args, time_limit_s=60,
                      root=folder / "attempts")
         os._exit(0)
-    time.sleep(rng.uniform(0.1, 1.6))
+    while not list(folder.glob("attempts/*/attempt.json")):
+        time.sleep(0.002)
+    time.sleep(rng.uniform(0, 1.5))
     os.kill(runner, signal.SIGKILL)
     os.waitpid(runner, 0)
 """

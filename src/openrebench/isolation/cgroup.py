@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 ROOT = Path("/sys/fs/cgroup")
-PREFIX = "openrebench"
+PREFIX = "re-bench"
 BUSY_RETRY_S = 5.0  # rmdir says EBUSY for a moment after the last process has gone
 POLL_S = 0.002
 _serial = itertools.count()
@@ -159,7 +159,7 @@ def _ours() -> str:
 def _remove_orphans(parents: Iterable[Path]) -> None:
     """Remove groups of trusted processes that were killed before they could clean up."""
     for folder in [f for parent in parents for f in parent.glob(f"{_ours()}-*-*")]:
-        owner = folder.name.split("-")[2]
+        owner = folder.name.rsplit("-", 2)[1]
         if not Path("/proc", owner).exists():
             orphan = Cgroup({"unified": folder})
             orphan.kill()

@@ -4,16 +4,17 @@ import polars as pl
 
 from openrebench.analysis.facts import human_attempts, published_environments, published_results
 from openrebench.analysis.table import Attempts, from_rows
+from openrebench.report.figures.published import ATTEMPT, BEST_OF_K
 
 SOURCES = "Wijk et al. 2024 (arXiv:2411.15114), METR/eval-analysis-public, model cards"
 HUMAN_BUDGET_S = 8 * 3600.0
-POINT_COLUMNS = ("what", "label", "budget_h", "score", "source", "status")
+LONGEST_H = 80.0
 
 
 def human_table() -> Attempts:
     """Public human attempts at the published environments, as a table of attempts."""
     counts = dict(published_environments().select("environment", "counts").rows())
-    rows: list[dict[str, object]] = [
+    rows = [
         {
             "attempt": f"human {row['row']}",
             "environment": row["environment"],
@@ -45,7 +46,7 @@ def published_points(environment: str, best_of_k: pl.DataFrame) -> pl.DataFrame:
     """
     human = human_attempts().filter(pl.col("environment") == environment)
     attempts = human.select(
-        what=pl.lit("human attempt"),
+        what=pl.lit(ATTEMPT),
         label=pl.format("human attempt {}", "row"),
         budget_h=pl.col("hours"),
         score=pl.col("score").clip(0.0),
@@ -53,39 +54,60 @@ def published_points(environment: str, best_of_k: pl.DataFrame) -> pl.DataFrame:
         status=pl.lit("public row"),
     )
     k = best_of_k.filter(~pl.col("resampled")).select(
-        what=pl.lit("human, best of k"),
+        what=pl.lit(BEST_OF_K),
         label=pl.format("8h@{} of n={}", "k", "n"),
         budget_h="budget_h",
         score="score",
         source=pl.lit("computed from the public rows"),
         status=pl.lit("computed"),
     )
-    return pl.concat([attempts, k, _results(environment)]).filter(pl.col("budget_h") <= 80)
+    found = pl.concat([attempts, k, _results(environment)])
+    return found.filter(pl.col("budget_h") <= LONGEST_H)
 
 
 def _results(environment: str) -> pl.DataFrame:
-    name = pl.col("environment").fill_null("")
+    """Published numbers with a budget, on the reference scale."""
+    human = pl.col("model").str.to_lowercase().str.starts_with("human")
     chart = pl.col("confidence").str.contains("chart")
     kind = (
-        pl.when(chart).then(pl.lit("agent, read off a chart")).otherwise(pl.lit("agent, printed"))
+        pl.when(human)
+        .then(pl.lit("human, printed"))
+        .when(chart)
+        .then(pl.lit("agent, read off a chart"))
+        .otherwise(pl.lit("agent, printed"))
     )
+    return on_reference_scale(environment).select(
+        what=kind,
+        label=pl.when(human)
+        .then(pl.col("model"))
+        .otherwise(pl.concat_str("model", _allocation(), separator=", ")),
+        budget_h=pl.col("budget_h").cast(pl.Float64),
+        score="score",
+        source="source",
+        status="status",
+    )
+
+
+def on_reference_scale(environment: str) -> pl.DataFrame:
+    """Numeric results of an environment, or of means if it is "", where 1 is the reference."""
+    return published_results().filter(
+        (pl.col("environment").fill_null("") == environment)
+        & (pl.col("scale") == "reference")
+        & pl.col("score").is_not_null()
+        & pl.col("budget_h").is_not_null()
+    )
+
+
+def by_date() -> pl.DataFrame:
+    """Published means over several environments, with a date that can be drawn."""
+    whole = pl.col("date") + pl.when(pl.col("date").str.len_chars() == 7).then(
+        pl.lit("-01")
+    ).otherwise(pl.lit(""))
     return (
-        published_results()
-        .filter(
-            (name == environment)
-            & (pl.col("scale") == "reference")
-            & pl.col("score").is_not_null()
-            & pl.col("budget_h").is_not_null()
-            & ~pl.col("model").str.to_lowercase().str.starts_with("human")
-        )
-        .select(
-            what=kind,
-            label=pl.concat_str("model", _allocation(), separator=", "),
-            budget_h=pl.col("budget_h").cast(pl.Float64),
-            score="score",
-            source="source",
-            status="status",
-        )
+        on_reference_scale("")
+        .with_columns(date=whole.str.to_date("%Y-%m-%d"))
+        .select("date", "model", "score", "tasks", "budget", "status", "confidence", "source")
+        .sort("date", "model")
     )
 
 

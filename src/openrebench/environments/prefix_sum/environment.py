@@ -8,15 +8,15 @@ from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
-from openrebench.isolation.device import device_fingerprint
-from openrebench.isolation.worker import Worker
 
 from openrebench.core.card import Profile
 from openrebench.core.environment import Environment, Measurement
 from openrebench.core.seed import Seed
 from openrebench.environments.prefix_sum.hidden.oracle import prefix_sum as oracle
 from openrebench.errors import InvalidSubmission, Reason
+from openrebench.isolation.device import device_fingerprint
 from openrebench.isolation.runner import Runner
+from openrebench.isolation.worker import Worker
 
 Ints = NDArray[np.int32]
 INT32 = np.iinfo(np.int32)

@@ -1,121 +1,153 @@
-"""What others published about an environment, in a panel of its own."""
+"""What others published: points of one environment, and scores by date."""
 
 from typing import Any
 
 import altair as alt
 import polars as pl
 
+from openrebench.report.figures.curve import Texts
 from openrebench.report.render import Figure
 from openrebench.report.theme import (
     AGENT_COLOURS,
+    GREY,
     HUMAN_COLOUR,
     Size,
     finish,
     legend,
-    scale,
+    spread,
     time_axis,
     title,
 )
 
 HEADING = "published, full size: not comparable"
-HEIGHT_PX, LABEL_PX = 300, 13
+HEIGHT, LABEL_PX = 320, 13
 TICKS_H = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
+ATTEMPT, BEST_OF_K = "human attempt", "human, best of k"
 KINDS = {
-    "human attempt": HUMAN_COLOUR,
-    "human, best of k": "#8a8a8a",
-    "agent, printed": AGENT_COLOURS[0],
-    "agent, read off a chart": AGENT_COLOURS[1],
+    ATTEMPT: (HUMAN_COLOUR, "circle"),
+    BEST_OF_K: ("#8a8a8a", "circle"),
+    "human, printed": ("#8a8a8a", "diamond"),
+    "agent, printed": (AGENT_COLOURS[0], "square"),
+    "agent, read off a chart": (AGENT_COLOURS[1], "triangle-up"),
 }
-SHAPES = {
-    "human attempt": "circle",
-    "human, best of k": "circle",
-    "agent, printed": "square",
-    "agent, read off a chart": "triangle-up",
-}
+LABELLED = ("human, printed", "agent, printed", "agent, read off a chart")
 
 
-def published_figure(
-    points: pl.DataFrame, name: str, environment_title: str, sources: str
-) -> Figure:
-    """Draw published points of one environment or of a mean over several.
+def published_figure(points: pl.DataFrame, name: str, subject: str, sources: str) -> Figure:
+    """Draw published points of one environment or of means over several.
 
     Args:
         points: Columns what (a key of KINDS), label, budget_h, score, source, status.
         name: Stem of the files.
-        environment_title: Published name.
+        subject: Published name of the environment, or what the means are over.
         sources: Where the points come from, in a few words.
     """
-    caption = (
-        f"Published results at the published size, on the scale of the published reference. "
-        f"Sources: {sources}; each point's own source is in the table. They stand beside this "
-        "project's attempts and are never drawn on one axis with them."
-    )
     return Figure(
         name=name,
-        title=f"{environment_title}: {HEADING}",
-        caption=caption,
-        draw=lambda size: _draw(points, size, environment_title),
+        title=f"{subject}: {HEADING}",
+        caption="Published results at the published size, on the scale of the published "
+        f"reference. Sources: {sources}; each point's own source is in the table. They are never "
+        "drawn on one axis with this project's attempts.",
+        draw=lambda size: _draw(points, size, subject),
         table=points,
     )
 
 
-def _draw(points: pl.DataFrame, size: Size, environment_title: str) -> Any:  # noqa: ANN401
-    present = {k: v for k, v in KINDS.items() if (points["what"] == k).any()}
-    marks = {k: SHAPES[k] for k in present}
-    keys = legend(size, len(present))
+def _draw(points: pl.DataFrame, size: Size, subject: str) -> Any:  # noqa: ANN401
+    present = [kind for kind in KINDS if (points["what"] == kind).any()]
+    paint = alt.Scale(domain=present, range=[KINDS[kind][0] for kind in present])
+    marks = alt.Scale(domain=present, range=[KINDS[kind][1] for kind in present])
+    key = legend(size, len(present))
     top = _top(points)
     x = alt.X("budget_h:Q", axis=time_axis("total time budget", TICKS_H, size)).scale(
-        type="log", domain=[0.4, 110], nice=False
+        type="log", domain=[0.4, 95], nice=False
     )
     y = alt.Y("score:Q", title="normalised score (published scale)").scale(domain=[0, top])
     base = alt.Chart(points).encode(
         x=x,
         y=y,
-        color=alt.Color("what:N").scale(scale(present)).legend(keys),
-        shape=alt.Shape("what:N").scale(scale(marks)).legend(keys),
+        color=alt.Color("what:N").scale(paint).legend(key),
+        shape=alt.Shape("what:N").scale(marks).legend(key),
     )
-    human = alt.datum.what == "human attempt"
-    attempts = base.transform_filter(human).mark_point(size=46, opacity=0.6, strokeWidth=1.3)
-    dots = base.transform_filter(~human).mark_point(filled=True, size=60, opacity=0.85)
-    labels = _spread_labels(points, top * LABEL_PX / HEIGHT_PX)
-    text = (
-        alt.Chart(labels)
-        .mark_text(
-            align="right" if size.narrow else "left",
-            dx=-8 if size.narrow else 9,
-            fontSize=10.5,
-            limit=170,
-        )
-        .encode(
-            x=x,
-            y=alt.Y("label_y:Q"),
-            text="label:N",
-            color=alt.Color("what:N").scale(scale(present)).legend(None),
-        )
-    )
-    chart = alt.layer(attempts, dots, text).properties(
-        width=size.width, height=HEIGHT_PX, title=title(HEADING, [environment_title], size)
+    human = alt.datum.what == ATTEMPT
+    attempts = base.transform_filter(human).mark_point(size=44, opacity=0.55, strokeWidth=1.2)
+    dots = base.transform_filter(~human).mark_point(filled=True, size=60, opacity=0.9)
+    layers = [attempts, dots]
+    if not size.narrow:
+        layers += _texts(points, x, paint, top)
+    width = size.width if size.narrow else size.width - 110
+    chart = alt.layer(*layers).properties(
+        width=width, height=HEIGHT, title=title(HEADING, [subject], size)
     )
     return finish(chart)
 
 
+def _texts(points: pl.DataFrame, x: alt.X, paint: alt.Scale, top: float) -> list[alt.Chart]:
+    """Names beside the points, moved apart where they would lie on each other."""
+    gap = top * LABEL_PX / HEIGHT
+    parts = []
+    named = points.filter(pl.col("what").is_in(LABELLED))
+    for _, group in named.group_by("budget_h", maintain_order=True):
+        places = spread(group["score"].to_list(), gap, 0.0, top)
+        parts.append(group.with_columns(label_y=pl.Series(places, dtype=pl.Float64)))
+    if not parts:
+        return []
+    data = pl.concat(parts).with_columns(edge=pl.col("budget_h") * 1.12)
+    base = alt.Chart(data).encode(color=alt.Color("what:N").scale(paint).legend(None))
+    rule = base.mark_rule(strokeWidth=0.7, opacity=0.6).encode(
+        x=x, x2="edge:Q", y="score:Q", y2="label_y:Q"
+    )
+    words = base.mark_text(align="left", dx=3, fontSize=11, limit=190)
+    return [rule, words.encode(x=alt.X("edge:Q"), y="label_y:Q", text="label:N")]
+
+
 def _top(points: pl.DataFrame) -> float:
     highest = points["score"].max()
-    return max(1.0, highest if isinstance(highest, float) else 1.0) * 1.08
+    return max(1.0, highest if isinstance(highest, float) else 1.0) * 1.1
 
 
-def _spread_labels(points: pl.DataFrame, gap: float) -> pl.DataFrame:
-    """Place the labels of agents so that those at one budget don't lie on each other.
+def by_date_figure(results: pl.DataFrame, texts: Texts) -> Figure:
+    """Draw published means over several environments by date.
 
     Args:
-        points: As `published_figure` takes them.
-        gap: Least distance of two labels, in scores.
+        results: Columns date (a date), model, score, tasks, budget, status, source.
+        texts: Name, title and subtitle.
     """
-    agents = points.filter(pl.col("what").str.starts_with("agent")).sort("budget_h", "score")
-    placed: list[float] = []
-    budget = None
-    for row in agents.iter_rows(named=True):
-        free = placed[-1] + gap if placed and row["budget_h"] == budget else row["score"]
-        placed.append(max(row["score"], free))
-        budget = row["budget_h"]
-    return agents.with_columns(label_y=pl.Series(placed, dtype=pl.Float64))
+    return Figure(
+        name=texts.name,
+        title=texts.heading,
+        caption="Means over several environments, on the reference scale; which environments and "
+        "which budget differ, as the table says. Human-normalised figures are on another scale, "
+        "so they are listed in the table of published results and not drawn.",
+        draw=lambda size: _by_date(results, size, texts),
+        table=results,
+    )
+
+
+def _by_date(results: pl.DataFrame, size: Size, texts: Texts) -> Any:  # noqa: ANN401
+    top = _top(results)
+    places = spread(results["score"].to_list(), top * LABEL_PX / HEIGHT, 0.0, top)
+    data = results.with_columns(
+        label_y=pl.Series(places, dtype=pl.Float64), label=pl.format("{}, {}", "model", "budget")
+    )
+    present = sorted(data["status"].unique().to_list())
+    colours = dict(zip(present, (AGENT_COLOURS[0], AGENT_COLOURS[1], GREY), strict=False))
+    paint = alt.Scale(domain=present, range=[colours[name] for name in present])
+    key = legend(size, len(present))
+    first, last = data["date"].min(), data["date"].max()
+    x = alt.X("date:T", title=None).axis(format="%b %Y", tickCount=4 if size.narrow else 7)
+    y = alt.Y("score:Q", title="normalised score (published scale)").scale(domain=[0, top])
+    base = alt.Chart(data).encode(x=x, y=y, color=alt.Color("status:N").scale(paint).legend(key))
+    dots = base.mark_point(filled=True, size=70, opacity=0.95).encode(
+        shape=alt.Shape("status:N").legend(key)
+    )
+    layers = [dots]
+    if not size.narrow:
+        words = base.mark_text(align="left", dx=9, fontSize=11, limit=230)
+        layers.append(words.encode(y="label_y:Q", text="label:N"))
+    assert first is not None and last is not None
+    width = size.width if size.narrow else size.width - 190
+    chart = alt.layer(*layers).properties(
+        width=width, height=HEIGHT, title=title(texts.heading, texts.subtitle, size)
+    )
+    return finish(chart)
