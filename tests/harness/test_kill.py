@@ -12,12 +12,15 @@ from openrebench.core.score_log import verify
 MOMENTS = 20
 STRAY = "sleep 86399"
 
-# Imports once and forks for each run: a real runner process, killed at a random moment.
+# Imports once (an empty task makes Inspect do the rest) and forks for each run: a real runner
+# process, killed at a random moment.
 RUNNERS = """
 import os, random, signal, sys, time
 from pathlib import Path
+from inspect_ai import Task, eval
 from openrebench.harness.run import run_attempts
 
+eval(Task(solver=[]), model="none/none", display="none", log_dir=sys.argv[1] + "/first")
 root, count, rng = Path(sys.argv[1]), int(sys.argv[2]), random.Random(int(sys.argv[3]))
 for number in range(count):
     folder = root / str(number)
@@ -30,7 +33,7 @@ for number in range(count):
         os._exit(0)
     while not list(folder.glob("attempts/*/attempt.json")):
         time.sleep(0.002)
-    time.sleep(rng.uniform(0, 1.5))
+    time.sleep(rng.uniform(0, 1))
     os.kill(runner, signal.SIGKILL)
     os.waitpid(runner, 0)
 """

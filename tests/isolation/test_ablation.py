@@ -46,11 +46,10 @@ STALE = f"""
 """
 LATE = """
     import threading, time, __main__
-    def call(function, fd, output, name, device):
-        x = __main__.private(fd)
+    def call(function, x, out, name):
         def later():
             time.sleep(0.1)
-            output[: len(x)].copy_(x * 2)
+            out.copy_(x * 2)
         threading.Thread(target=later).start()
     def f(x): pass
     __main__.call = call

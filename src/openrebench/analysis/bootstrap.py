@@ -28,10 +28,12 @@ class Cell(NamedTuple):
     Attributes:
         column: Which of the sample's lengths.
         k: Attempts.
+        estimator: How score@k is estimated; "unbiased" falls back on plug-in where k > n.
     """
 
     column: int
     k: int
+    estimator: Estimator = "unbiased"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,15 +58,14 @@ class Sample:
         """(n_lengths,), int64: attempts with data for each length."""
         return np.asarray(self.known.sum(axis=0), dtype=np.int64)
 
-    def estimate(self, cells: Sequence[Cell], estimator: Estimator) -> FloatArray:
+    def estimate(self, cells: Sequence[Cell]) -> FloatArray:
         """Estimate every cell from the attempts as they are: (n_cells,), NaN where n is 0."""
         identity = np.arange(len(self.strata))[None, :]
-        return self._estimates(identity, cells, estimator).ravel()
+        return self._estimates(identity, cells).ravel()
 
     def resampled(
         self,
         cells: Sequence[Cell],
-        estimator: Estimator,
         resamples: int,
         rng: np.random.Generator,
     ) -> FloatArray:
@@ -76,7 +77,7 @@ class Sample:
         Returns:
             (resamples, n_cells), float64.
         """
-        parts = [self._estimates(draws, cells, estimator) for draws in self._draws(resamples, rng)]
+        parts = [self._estimates(draws, cells) for draws in self._draws(resamples, rng)]
         return np.concatenate(parts) if parts else np.empty((0, len(cells)))
 
     def _draws(self, resamples: int, rng: np.random.Generator) -> Iterator[IntArray]:
@@ -92,9 +93,7 @@ class Sample:
                 start = end
             yield draws
 
-    def _estimates(
-        self, draws: IntArray, cells: Sequence[Cell], estimator: Estimator
-    ) -> FloatArray:
+    def _estimates(self, draws: IntArray, cells: Sequence[Cell]) -> FloatArray:
         found = np.full((len(draws), len(cells)), np.nan)
         for column in sorted({cell.column for cell in cells}):
             members = np.flatnonzero(self.known[:, column])
@@ -103,9 +102,12 @@ class Sample:
             drawn = np.sort(self.values[:, column][draws[:, members]], axis=1)
             where = [i for i, cell in enumerate(cells) if cell.column == column]
             found[:, where] = drawn @ np.stack(
-                [weights(len(members), cells[i].k, estimator, self.counts) for i in where], axis=1
+                [self._weights(len(members), cells[i]) for i in where], axis=1
             )
         return found
+
+    def _weights(self, n: int, cell: Cell) -> FloatArray:
+        return weights(n, cell.k, cell.estimator, self.counts)
 
 
 def stream(seed: int, *labels: str) -> np.random.Generator:

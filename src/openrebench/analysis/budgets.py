@@ -6,7 +6,7 @@ budget, fixed beforehand or the best afterwards (see curves.py).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import numpy as np
 import polars as pl
@@ -127,17 +127,17 @@ def estimated(
     `options.present_only` averages over the others.
     """
     chosen = tuple(allocations(group) if chosen is None else chosen)
+    chosen = tuple(a._replace(cell=_by(group, a.cell, options.estimator)) for a in chosen)
     cells = [allocation.cell for allocation in chosen]
     resampled = [
         sample.resampled(
             cells,
-            options.estimator,
             options.resamples,
             stream(options.seed, group.kind, group.solver, name),
         )
         for name, sample in zip(group.environments, group.samples, strict=True)
     ]
-    per_environment = _points(group, cells, options.estimator)
+    per_environment = _points(group, cells)
     return Estimates(
         group=group,
         allocations=chosen,
@@ -152,8 +152,18 @@ def estimated(
     )
 
 
-def _points(group: Group, cells: Sequence[Cell], estimator: Estimator) -> FloatArray:
-    return np.stack([sample.estimate(cells, estimator) for sample in group.samples])
+def _by(group: Group, cell: Cell, estimator: Estimator) -> Cell:
+    """Set the estimator of a cell: one for all environments, so that a mean has one meaning.
+
+    Plug-in where k is larger than n in any environment with attempts.
+    """
+    n = group.n()[:, cell.column]
+    enough = cell.k <= int(n[n > 0].min(initial=np.iinfo(np.int64).max))
+    return cell._replace(estimator=estimator if enough else "plug_in")
+
+
+def _points(group: Group, cells: Sequence[Cell]) -> FloatArray:
+    return np.stack([sample.estimate(cells) for sample in group.samples])
 
 
 def _mean(per_environment: FloatArray, options: Options) -> FloatArray:
@@ -175,9 +185,13 @@ def allocation_frame(found: Estimates) -> pl.DataFrame:
     if len(known) == 0:
         return ALLOCATION_SCHEMA.to_frame()
     low, high = interval(found.resampled[:, known])
-    cells = [allocation.cell for allocation in found.allocations]
-    plug_in = _mean(_points(found.group, cells, "plug_in"), found.options)
-    unbiased = _mean(_points(found.group, cells, "unbiased"), found.options)
+    plug_in, unbiased = (
+        _mean(
+            _points(found.group, [_by(found.group, a.cell, name) for a in found.allocations]),
+            found.options,
+        )
+        for name in get_args(Estimator)[::-1]
+    )
     best = {found.best_at(budget_s) for budget_s in found.budgets_s}
     rows = [
         row_of(found, int(i))

@@ -98,7 +98,7 @@ def _row(attempt: StoredAttempt) -> dict[str, object]:
         "stand_in": setting.stand_in,
         "budget_rule": _budget_rule(record),
         "source": "own",
-        "solver": solver_label(record),
+        "solver": solver_label(record) + (f" [{setting.stand_in}]" if setting.stand_in else ""),
         "kind": record.solver.kind,
         "model": record.solver.model,
         "counts": setting.card.score.counts,

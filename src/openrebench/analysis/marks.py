@@ -10,7 +10,7 @@ from openrebench.analysis.table import ATTEMPT_SCHEMA, Attempts
 
 SHORT_HOURS = 6.0  # humans had 8 h; public rows of about 4 h exist
 IMPORTED = ("metr", "csv", "published", "inspect")
-CLASS_COLUMNS = ("version", "profile", "anchors", "isolation", "stand_in")
+CLASS_COLUMNS = ("version", "profile", "anchors", "isolation", "stand_in", "budget_rule")
 
 
 def prepared(table: Attempts, options: Options) -> Attempts:

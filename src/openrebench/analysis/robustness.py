@@ -18,9 +18,9 @@ from openrebench.analysis.table import Attempts
 FloatArray = NDArray[np.float64]
 
 
-def mean_score(group: Group, cell: Cell, options: Options) -> float:
+def mean_score(group: Group, cell: Cell) -> float:
     """score@k of one allocation, averaged over environments; NaN where one has no attempt."""
-    return float(np.mean([s.estimate([cell], options.estimator)[0] for s in group.samples]))
+    return float(np.mean([sample.estimate([cell])[0] for sample in group.samples]))
 
 
 def flag_treatments(
@@ -50,7 +50,7 @@ def flag_treatments(
                     "kind": group.kind,
                     "treatment": treatment,
                     "length_h": float(group.lengths_s[column]) / HOUR_S,
-                    "score": _or_none(mean_score(group, Cell(column, 1), chosen)),
+                    "score": _or_none(mean_score(group, Cell(column, 1))),
                     "n": int(group.n()[:, column].sum()),
                     "flagged": int((members["flags"] != "").sum()),
                 }
@@ -82,7 +82,7 @@ def influence(table: Attempts, found: Estimates) -> pl.DataFrame:
     for budget_s in found.budgets_s:
         position = found.best_at(float(budget_s))
         cell = found.allocations[position].cell
-        drops = [_without_best(sample, cell, found.options) for sample in found.group.samples]
+        drops = [_without_best(sample, cell) for sample in found.group.samples]
         most = int(np.argmax([before - after for before, after, _ in drops]))
         before, after, index = drops[most]
         row = int(found.group.rows[most][index])
@@ -101,10 +101,10 @@ def influence(table: Attempts, found: Estimates) -> pl.DataFrame:
     return pl.DataFrame(rows)
 
 
-def _without_best(sample: Sample, cell: Cell, options: Options) -> tuple[float, float, int]:
+def _without_best(sample: Sample, cell: Cell) -> tuple[float, float, int]:
     """score@k with all attempts, and without the best, and which one that is."""
     known = np.flatnonzero(sample.known[:, cell.column])
-    before = float(sample.estimate([cell], options.estimator)[0])
+    before = float(sample.estimate([cell])[0])
     if len(known) < 2:
         return before, before, int(known[0]) if len(known) else 0
     best = int(known[np.argmax(sample.values[known, cell.column])])
@@ -112,12 +112,10 @@ def _without_best(sample: Sample, cell: Cell, options: Options) -> tuple[float, 
     without = replace(
         sample, values=sample.values[rest], known=sample.known[rest], strata=sample.strata[rest]
     )
-    return before, float(without.estimate([cell], options.estimator)[0]), best
+    return before, float(without.estimate([cell])[0]), best
 
 
-def sensitivity(
-    table: Attempts, groups: Sequence[Group], cells: Sequence[Cell], options: Options
-) -> pl.DataFrame:
+def sensitivity(table: Attempts, groups: Sequence[Group], cells: Sequence[Cell]) -> pl.DataFrame:
     """Recompute means under other normalisations.
 
     as is; capped at 1; human = 1 (each environment divided by the mean human score); rank
@@ -128,7 +126,6 @@ def sensitivity(
         table: Prepared attempts.
         groups: Solvers, at the same environments.
         cells: For each group the allocation to compare.
-        options: Estimator.
     """
     pooled = [_pooled(groups, cells, i) for i in range(len(groups[0].environments))]
     human = [_human_mean(groups, cells, i) for i in range(len(groups[0].environments))]
@@ -140,7 +137,7 @@ def sensitivity(
                 replace(sample, values=change(sample.values, i))
                 for i, sample in enumerate(group.samples)
             )
-            value = mean_score(replace(group, samples=samples), cell, options)
+            value = mean_score(replace(group, samples=samples), cell)
             rows.append({"solver": group.solver, "normalisation": name, "score": _or_none(value)})
     schema = {"solver": pl.String, "normalisation": pl.String, "score": pl.Float64}
     return pl.DataFrame(rows, schema=schema)

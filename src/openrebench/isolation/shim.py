@@ -7,6 +7,7 @@ What the messages are is said in `worker`.
 
 import contextlib
 import importlib
+import inspect
 import json
 import mmap
 import os
@@ -22,7 +23,7 @@ import torch
 MESSAGE_BYTES, NONCE_BYTES, TEXT_BYTES = 4096, 32, 300
 MADV_POPULATE_READ = 22
 HEADER_BYTES = 8
-Function = Callable[[torch.Tensor], Any]
+Function = Callable[..., Any]
 
 
 class Refused(Exception):
@@ -40,15 +41,18 @@ def main() -> NoReturn:
     control.send(b"ready")
     request, fds = receive(control)
     order = json.loads(request[NONCE_BYTES:])
-    output = shared(fds[1])
     with answered(control, request[:NONCE_BYTES]):
+        buffers = Buffers(order, fds[1:])
         unpack(fds[0], folder)
         function = load(folder, order["module"], order["function"])
     name = f"{order['module']}.{order['function']}"
     while True:
-        nonce, fds = receive(control)
-        with answered(control, nonce):
-            call(function, fds[0], output, name, order["device"])
+        request, fds = receive(control)
+        with answered(control, request[:NONCE_BYTES]):
+            for x, out in buffers.pairs(request[NONCE_BYTES:], fds):
+                call(function, x, out, name)
+            if order["device"] == "cuda":
+                torch.cuda.synchronize()
 
 
 def receive(control: socket.socket) -> tuple[bytes, list[int]]:
@@ -78,6 +82,33 @@ def answered(control: socket.socket, nonce: bytes):  # type: ignore[no-untyped-d
 def last_line(error: BaseException) -> str:
     """Give the type and text of an exception in one line."""
     return " ".join("".join(traceback.format_exception_only(error)[-1:]).split())
+
+
+class Buffers:
+    """Where inputs come from and outputs go to: shared files, or shared device memory."""
+
+    def __init__(self, order: dict[str, Any], fds: list[int]) -> None:
+        self.device = order["device"]
+        if self.device == "cpu":
+            self.output = shared(fds[0])
+            return
+        sys.path.insert(0, os.path.dirname(__file__))
+        from device_memory import DeviceBuffer  # type: ignore[import-not-found]
+
+        torch.zeros(1, device="cuda")  # makes the context that handles are opened in
+        both = [
+            [DeviceBuffer.open(bytes.fromhex(h), order["bytes"]).ints() for h in order[kind]]
+            for kind in ("inputs", "outputs")
+        ]
+        self.shared = list(zip(*both, strict=True))
+
+    def pairs(self, request: bytes, fds: list[int]) -> list[tuple[torch.Tensor, torch.Tensor]]:
+        """Give the inputs of a request and the places of their outputs."""
+        if self.device == "cpu":
+            x = private(fds[0])
+            return [(x, self.output[: len(x)])]
+        lengths = json.loads(request)
+        return [(x[:n], out[:n]) for n, (x, out) in zip(lengths, self.shared, strict=False)]
 
 
 def shared(fd: int) -> torch.Tensor:
@@ -127,10 +158,20 @@ def place(error: BaseException, folder: str, module: str) -> str:
     return f"{os.path.relpath(frames[-1].filename, folder)} line {frames[-1].lineno}"
 
 
-def call(function: Function, fd: int, output: torch.Tensor, name: str, device: str) -> None:
-    """Call the function on an input and put its result into the shared output."""
-    x = private(fd).to(device)
-    y = function(x)
+def takes_out(function: Function) -> bool:
+    """Tell whether the function wants to be given the output's place."""
+    try:
+        return "out" in inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+def call(function: Function, x: torch.Tensor, out: torch.Tensor, name: str) -> None:
+    """Call the function on an input and put its result into the shared output.
+
+    A function with a parameter `out` may write there itself, which spares it a copy.
+    """
+    y = function(x, out=out) if takes_out(function) else function(x)
     if type(y) is not torch.Tensor:
         kind = type(y)
         raise Refused("wrong_output", f"{name} returned {kind.__name__}; expected a torch.Tensor")
@@ -142,7 +183,8 @@ def call(function: Function, fd: int, output: torch.Tensor, name: str, device: s
         raise Refused("wrong_shape", f"{name} returned shape {shapes}")
     if y.device != x.device:
         raise Refused("wrong_output", f"{name} returned a tensor on {y.device}, not {x.device}")
-    output[: len(x)].copy_(y)
+    if y.data_ptr() != out.data_ptr():
+        out.copy_(y)
 
 
 def private(fd: int) -> torch.Tensor:

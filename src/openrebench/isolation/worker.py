@@ -26,15 +26,17 @@ from openrebench.isolation.cuda import cuda_devices
 from openrebench.isolation.layout import Bind, BoxSpec
 from openrebench.isolation.runner import Device, IsolationMode, Limits
 
-SHIM = Path(__file__).with_name("shim.py")
-SOLUTION, SHIM_INSIDE = "/solution", "/opt/shim.py"
+HERE = Path(__file__).parent
+SHIM_FILES = ("shim.py", "device_memory.py")
+SOLUTION, INSIDE = "/solution", "/opt/shim"
 START_TIMEOUT_S = 120.0
 IDLE_S = 0.01
 DEATH_TIMEOUT_S = 2.0
 TEXT_CHARACTERS = 300
 REASONS = {str(reason): reason for reason in Reason}
-# Threads that wait for work should not spin: idle CPU time is looked at.
-ENV = {"OMP_WAIT_POLICY": "passive", "PYTHONUNBUFFERED": "1"}
+# One thread unless the submission wants more: several that spin on a busy machine are far slower,
+# and idle CPU time is looked at.
+ENV = {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive", "PYTHONUNBUFFERED": "1"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,8 +55,8 @@ class Call:
     output: Ints
 
 
-class Worker:
-    """A process in a sandbox that gets one submission, once.
+class Session:
+    """One submission in one sandbox: sends the files, and turns what goes wrong into a verdict.
 
     Args:
         files: The submission.
@@ -65,69 +67,33 @@ class Worker:
         self._files = files
         self._warm = warm
         self._limits = warm.limits
-        self._output: Ints = np.empty(0, np.int32)
         self._name = ""
         self._calls = 0
 
-    def load(self, module: str, function: str, *, output_capacity_bytes: int) -> None:
-        """Send the files and import a module of them.
-
-        Args:
-            module: Dotted name, below the submission's folder.
-            function: What to call in it.
-            output_capacity_bytes: Size of the largest output that a call may give.
-
-        Raises:
-            InvalidSubmission: The module is missing, or can't be imported within the limits.
-        """
+    def _import(
+        self, module: str, function: str, places: dict[str, object], fds: list[int]
+    ) -> None:
+        """Send the files, and where inputs and outputs are; wait until the module is imported."""
         path = module.replace(".", "/")
         if not {f"{path}.py", f"{path}/__init__.py"} & set(self._files):
             raise InvalidSubmission(Reason.MISSING_FILE, f"the submission has no {path}.py")
         self._name = f"{path}.py"
-        output_fd, self._output = channel.shared_output(output_capacity_bytes)
         files_fd = channel.archive(self._files)
-        order = {"module": module, "function": function, "device": self._warm.device}
+        order = {"module": module, "function": function, "device": self._warm.device, **places}
+        nonce, timeout_s = os.urandom(channel.NONCE_BYTES), self._limits.load_timeout_s
         try:
-            nonce = os.urandom(channel.NONCE_BYTES)
-            timeout_s = self._limits.load_timeout_s
-            request = nonce + json.dumps(order).encode()
             with self._judged(f"{self._name} was not imported within {timeout_s:g} s"):
-                self._warm.channel.send(request, [files_fd, output_fd], timeout_s)
+                request = nonce + json.dumps(order).encode()
+                self._warm.channel.send(request, [files_fd, *fds], timeout_s)
                 self._check(self._warm.channel.answer(timeout_s), nonce)
         finally:
             os.close(files_fd)
-            os.close(output_fd)
 
-    def call(self, x: Ints, positions: NDArray[np.int64]) -> Call:
-        """Call the function on an input that nobody has seen, and take the time.
-
-        Args:
-            x: One dimension; the output has as many elements.
-            positions: Where to look before the clock stops; unknown to the worker.
-
-        Raises:
-            InvalidSubmission: The function failed, or what came back is no output.
-        """
-        self._calls += 1
-        output, timeout_s = self._output[: len(x)], self._limits.call_timeout_s
-        if len(output) < len(x):
-            raise ValueError(f"an output of {x.nbytes} bytes is more than was announced to load")
-        input_fd = channel.fresh_input_fd(x)
-        try:
-            channel.poison(output)
-            with self._judged(f"no result within {timeout_s:g} s of call {self._calls}"):
-                if not self._warm.channel.is_silent():
-                    self._warm.channel.receive(0)  # its end, if the worker has died
-                    _break_rule("the worker sent a message that nobody asked for")
-                exchanged = timed_exchange(
-                    self._warm.channel, input_fd, output, positions, timeout_s
-                )
-                self._check(exchanged.answer, exchanged.nonce)
-        finally:
-            os.close(input_fd)
-        whole = output.copy()
-        whole.flags.writeable = False
-        return Call(elapsed_s=exchanged.elapsed_s, looked=exchanged.looked, output=whole)
+    def _expect_silence(self) -> None:
+        """Refuse a message that came before anything was asked."""
+        if not self._warm.channel.is_silent():
+            self._warm.channel.receive(0)  # its end, if the worker has died
+            _break_rule("the worker sent a message that nobody asked for")
 
     def background_cpu_s(self) -> float:
         """CPU seconds used during 10 ms in which nothing was asked of the worker."""
@@ -172,6 +138,60 @@ class Worker:
         if reason is Reason.OUT_OF_MEMORY or self._warm.box.out_of_memory:
             _out_of_memory(self._limits)
         raise InvalidSubmission(reason, _one_line(sentence))
+
+
+class Worker(Session):
+    """A submission that computes on the CPU."""
+
+    def __init__(self, files: Mapping[str, bytes], warm: "WarmWorker") -> None:
+        super().__init__(files, warm)
+        self._output: Ints = np.empty(0, np.int32)
+
+    def load(self, module: str, function: str, *, output_capacity_bytes: int) -> None:
+        """Send the files and import a module of them.
+
+        Args:
+            module: Dotted name, below the submission's folder.
+            function: What to call in it.
+            output_capacity_bytes: Size of the largest output that a call may give.
+
+        Raises:
+            InvalidSubmission: The module is missing, or can't be imported within the limits.
+        """
+        output_fd, self._output = channel.shared_output(output_capacity_bytes)
+        try:
+            self._import(module, function, {}, [output_fd])
+        finally:
+            os.close(output_fd)
+
+    def call(self, x: Ints, positions: NDArray[np.int64]) -> Call:
+        """Call the function on an input that nobody has seen, and take the time.
+
+        Args:
+            x: One dimension; the output has as many elements.
+            positions: Where to look before the clock stops; unknown to the worker.
+
+        Raises:
+            InvalidSubmission: The function failed, or what came back is no output.
+        """
+        self._calls += 1
+        output, timeout_s = self._output[: len(x)], self._limits.call_timeout_s
+        if len(output) < len(x):
+            raise ValueError(f"an output of {x.nbytes} bytes is more than was announced to load")
+        input_fd = channel.fresh_input_fd(x)
+        try:
+            channel.poison(output)
+            with self._judged(f"no result within {timeout_s:g} s of call {self._calls}"):
+                self._expect_silence()
+                exchanged = timed_exchange(
+                    self._warm.channel, input_fd, output, positions, timeout_s
+                )
+                self._check(exchanged.answer, exchanged.nonce)
+        finally:
+            os.close(input_fd)
+        whole = output.copy()
+        whole.flags.writeable = False
+        return Call(elapsed_s=exchanged.elapsed_s, looked=exchanged.looked, output=whole)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -247,10 +267,10 @@ class WarmWorker:
 
 def _spec(mode: IsolationMode, limits: Limits, device: Device, fd: int) -> BoxSpec:
     return BoxSpec(
-        argv=("python", "-I", SHIM_INSIDE, str(fd), SOLUTION),
+        argv=("python", "-I", f"{INSIDE}/shim.py", str(fd), SOLUTION),
         mode=mode,
         limits=limits,
-        binds=(Bind(source=SHIM, target=SHIM_INSIDE),),
+        binds=tuple(Bind(source=HERE / name, target=f"{INSIDE}/{name}") for name in SHIM_FILES),
         tmpfs=(SOLUTION,),
         env=ENV,
         pass_fds=(fd,),

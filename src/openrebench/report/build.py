@@ -11,9 +11,10 @@ from openrebench.analysis.folders import read_folders
 from openrebench.analysis.marks import prepared
 from openrebench.analysis.options import Options
 from openrebench.analysis.table import Attempts, concatenate, read_parquet
-from openrebench.report.own import own_sections
 from openrebench.report.page import Section, Table, render
 from openrebench.report.public import public_section
+from openrebench.report.scope import scopes
+from openrebench.report.sections import scope_sections
 
 TITLE = "OpenRE-Bench report"
 
@@ -36,9 +37,11 @@ def build_report(folders: Sequence[Path], out: Path, *, options: Options | None 
         AttemptError: An attempt is damaged.
     """
     options = options or Options()
-    table = prepared(read(folders), options)
+    unprepared = read(folders)
+    table = prepared(unprepared, options)
     out.mkdir(parents=True, exist_ok=True)
-    sections = [*own_sections(table, options, out), public_section(options, out)]
+    parts = [scope_sections(scope, out) for scope in scopes(table, unprepared, options)]
+    sections = [*(section for part in parts for section in part), public_section(options, out)]
     _write_tables(sections, out / "tables")
     page = render(title=TITLE, lead=_lead(table), sections=sections, footer=_footer(table, options))
     path = out / "index.html"

@@ -1,5 +1,6 @@
 """The page: sections of figures and tables, filled into one HTML file."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -57,16 +58,30 @@ def render(
 
 
 def cell(value: object) -> str:
-    """Write a value into a table: three decimals, nothing for null.
+    """Write a value into a table: three decimals, nothing for null or NaN.
 
     Example:
-        >>> cell(0.12345), cell(None), cell(2.0), cell(True)
-        ('0.123', '', '2', 'yes')
+        >>> cell(0.12345), cell(None), cell(2.0), cell(True), cell(float("inf"))
+        ('0.123', '', '2', 'yes', 'inf')
     """
     if value is None:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:.0f}" if value == round(value) else f"{value:.3f}"
+        return number(value)
     return str(value)
+
+
+def number(value: float) -> str:
+    """Write a number with three decimals, or none if it is whole.
+
+    Example:
+        >>> number(0.0004), number(1808.0), number(float("nan"))
+        ('0.0004', '1808', '')
+    """
+    if math.isnan(value):
+        return ""
+    if math.isinf(value) or value == round(value):
+        return f"{value:.0f}"
+    return f"{value:.3f}" if abs(value) >= 0.0005 else f"{value:.1g}"

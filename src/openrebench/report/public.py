@@ -1,94 +1,118 @@
 """The section of what others published."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 
-from openrebench.analysis.budgets import allocation_frame, estimated
+from openrebench.analysis.budgets import Estimates, allocation_frame, estimated
+from openrebench.analysis.comparisons import PAPER, SOURCE
+from openrebench.analysis.curves import curve, curve_frame
 from openrebench.analysis.facts import published_results
 from openrebench.analysis.groups import grouped
 from openrebench.analysis.marks import prepared
 from openrebench.analysis.options import Options
 from openrebench.analysis.suites import find_suite
 from openrebench.analysis.table import Attempts
-from openrebench.report.figures.curve import curve_figure
-from openrebench.report.figures.published import published_figure
+from openrebench.report.figures.curve import Texts, curve_figure
+from openrebench.report.figures.panels import panels_figure
+from openrebench.report.figures.published import by_date_figure, published_figure
 from openrebench.report.page import Section, Table
 from openrebench.report.published_points import (
     SOURCES,
+    by_date,
     human_table,
     published_points,
     published_title,
 )
-from openrebench.report.render import Drawn, draw
+from openrebench.report.render import Drawn, Figure, draw
+from openrebench.report.theme import Palette
 
 NOTES = (
     "Published, full size: not comparable with attempts at the profiles small and gpu, and not "
     "with full until a bridge test has passed.",
-    "No human line is drawn below 8 h: human score logs were never released. The paper's own "
-    "comparisons below 8 h are quoted in the table of published results.",
+    "No human line is drawn below 8 h: human score logs were never released, so the public rows "
+    "can't support the paper's comparison at 2 h.",
 )
-
-
-def human_frame(environments: tuple[str, ...], options: Options) -> pl.DataFrame:
-    """Human score@k from the public attempts that count."""
-    table = prepared(human_table(), options_for_public(options))
-    groups = grouped(table, environments, options)
-    return allocation_frame(estimated(groups[0], options))
+UNITS = "published, full size: not comparable with own attempts"
+HUMANS = Palette.of([("human experts", "human")])
 
 
 def options_for_public(options: Options) -> Options:
     """The public rows have no further columns to select by and no re-scored results."""
-    return Options(
-        estimator=options.estimator,
-        resamples=options.resamples,
-        seed=options.seed,
-        resample_environments=options.resample_environments,
-        max_hours=options.max_hours,
-        max_score=options.max_score,
-        keep_marked=options.keep_marked,
-    )
+    return replace(options, where={}, official=False)
+
+
+def human_estimates(environments: tuple[str, ...], options: Options) -> Estimates:
+    """Human score@k from the public attempts that count."""
+    chosen = options_for_public(options)
+    groups = grouped(prepared(human_table(), chosen), environments, chosen)
+    return estimated(groups[0], chosen)
 
 
 def public_section(options: Options, out: Path) -> Section:
     """Human curve over all seven environments, published means, and the full list."""
-    suite = find_suite("all")
-    humans = human_frame(suite.environments, options)
-    marked = prepared(human_table(), options_for_public(options))
-    curve = curve_figure(
-        humans,
-        "published-human-curve",
-        "Human experts, best of k attempts of 8 hours",
-        [f"published, full size: mean over {suite.title}", _rows_note(marked)],
-    )
-    means = published_figure(
-        published_points("", humans), "published-means", "means over environments", SOURCES
-    )
+    figures = [draw(figure, out / "figures") for figure in _figures(options)]
     return Section(
-        title="Published results, full size",
-        notes=NOTES,
-        figures=[draw(figure, out / "figures") for figure in (curve, means)],
-        tables=[
-            Table(
-                name="published-results",
-                title="Published results",
-                frame=published_results().select(
-                    "date",
-                    "model",
-                    "tasks",
-                    "score_text",
-                    "scale",
-                    "budget",
-                    "scaffold",
-                    "status",
-                    "source",
-                    "note",
-                ),
-                caption="Numbers on another scale than the reference solution's are listed here "
-                "and drawn nowhere.",
-            )
-        ],
+        title="Published results, full size", notes=NOTES, figures=figures, tables=_tables()
     )
+
+
+def _figures(options: Options) -> list[Figure]:
+    suite = find_suite("all")
+    found = human_estimates(suite.environments, options)
+    rows = _rows_note(prepared(human_table(), options_for_public(options)))
+    curves = Texts(
+        "published-human-curve",
+        "Human experts: best of k attempts of 8 hours",
+        [f"{UNITS}; mean over {suite.title}", rows],
+    )
+    dates = Texts("published-by-date", "Published means by date", [UNITS])
+    means = published_points("", allocation_frame(found))
+    return [
+        curve_figure(curve_frame(found, curve(found)), curves, HUMANS),
+        _panels(options),
+        published_figure(means, "published-means", "Means over several environments", SOURCES),
+        by_date_figure(by_date(), dates),
+    ]
+
+
+def _panels(options: Options) -> Figure:
+    frames = []
+    for name in find_suite("all").environments:
+        found = human_estimates((name,), options)
+        frame = curve_frame(found, curve(found))
+        frames.append(frame.with_columns(environment=pl.lit(published_title(name))))
+    texts = Texts("published-human-environments", "Human experts by environment", [UNITS])
+    return panels_figure(pl.concat(frames), texts, HUMANS)
+
+
+def _tables() -> list[Table]:
+    statements = pl.DataFrame(
+        [
+            {"total budget (h)": s.budget_h, "the paper says": s.says, "source": SOURCE}
+            for s in PAPER
+        ]
+    )
+    results = published_results().select(
+        *("date", "model", "tasks", "score_text", "scale", "budget", "scaffold"),
+        *("status", "confidence", "source", "note"),
+    )
+    return [
+        Table(
+            name="paper-statements",
+            title="What the paper says of humans and agents",
+            frame=statements,
+            caption="Quoted, not reproduced.",
+        ),
+        Table(
+            name="published-results",
+            title="Published results",
+            frame=results,
+            caption="Numbers on another scale than the reference solution's are listed here and "
+            "drawn nowhere.",
+        ),
+    ]
 
 
 def _rows_note(table: Attempts) -> str:
@@ -101,7 +125,7 @@ def published_panel(environment: str, options: Options, out: Path) -> Drawn | No
     name = published_title(environment)
     if not name:
         return None
-    points = published_points(environment, human_frame((environment,), options))
-    return draw(
-        published_figure(points, f"{environment}-published", name, SOURCES), out / "figures"
-    )
+    best = allocation_frame(human_estimates((environment,), options))
+    points = published_points(environment, best)
+    figure = published_figure(points, f"{environment}-published", name, SOURCES)
+    return draw(figure, out / "figures")

@@ -79,7 +79,7 @@ def _results(environment: str) -> pl.DataFrame:
     return on_reference_scale(environment).select(
         what=kind,
         label=pl.when(human)
-        .then(pl.col("model"))
+        .then(pl.concat_str("model", "budget", separator=", "))
         .otherwise(pl.concat_str("model", _allocation(), separator=", ")),
         budget_h=pl.col("budget_h").cast(pl.Float64),
         score="score",
@@ -105,6 +105,7 @@ def by_date() -> pl.DataFrame:
     ).otherwise(pl.lit(""))
     return (
         on_reference_scale("")
+        .filter(~pl.col("model").str.to_lowercase().str.starts_with("human"))
         .with_columns(date=whole.str.to_date("%Y-%m-%d"))
         .select("date", "model", "score", "tasks", "budget", "status", "confidence", "source")
         .sort("date", "model")

@@ -57,19 +57,19 @@ def draw(figure: Figure, folder: Path) -> Drawn:
 
 
 def in_order(pdf: bytes) -> bytes:
-    """Sort the resource lists of a PDF, which the converter writes in a random order.
+    r"""Sort the resource lists of a PDF, which the converter writes in a random order.
 
     Lengths and so the offsets of objects stay as they are.
 
     Example:
-        >>> in_order(b" /x2 4 0 R\\n /x1 3 0 R\\n")
-        b' /x1 3 0 R\\n /x2 4 0 R\\n'
+        >>> in_order(b" /x2 4 0 R\n /x1 3 0 R\n")
+        b' /x1 3 0 R\n /x2 4 0 R\n'
     """
     return PDF_RESOURCES.sub(lambda found: b"".join(sorted(found[0].splitlines(True))), pdf)
 
 
 def _svg(chart: Any) -> str:  # noqa: ANN401 - altair's own chart union
-    svg: str = vl_convert.vegalite_to_svg(chart.to_dict(), vl_version=VEGA_LITE)
+    svg: str = vl_convert.vegalite_to_svg(chart.to_dict(validate=False), vl_version=VEGA_LITE)
     return svg
 
 

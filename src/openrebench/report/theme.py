@@ -1,5 +1,6 @@
 """How figures look: colours that the colour-blind can tell apart, sizes, axes."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -110,7 +111,13 @@ def finish(chart: alt.TopLevelMixin) -> Any:  # noqa: ANN401 - altair's own char
         )
         .configure_header(labelFontSize=13, labelColor=INK, labelFontWeight="normal")
         .configure_legend(
-            labelFontSize=12, labelLimit=340, symbolSize=90, labelColor=INK, symbolOpacity=1
+            labelFontSize=12,
+            labelLimit=340,
+            symbolSize=90,
+            labelColor=INK,
+            symbolOpacity=1,
+            titleFontWeight="normal",
+            titleColor=INK,
         )
         .configure_title(
             fontSize=17,
@@ -145,6 +152,21 @@ def wrapped(text: str, limit: int) -> list[str]:
             lines.append("")
         lines[-1] = f"{lines[-1]} {word}".strip()
     return lines
+
+
+def log_ticks(low: float, high: float) -> list[float]:
+    """Give 1, 2 and 5 times powers of ten between two values, fewer if there are many.
+
+    Example:
+        >>> log_ticks(1.5, 60.0)
+        [2.0, 5.0, 10.0, 20.0, 50.0]
+        >>> log_ticks(1.0, 100000.0)
+        [1.0, 10.0, 100.0, 1000.0, 10000.0, 100000.0]
+    """
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    factors = (1.0, 2.0, 5.0) if high / low < 3000 else (1.0,)
+    ticks = (round(factor * 10.0**power, 12) for power in powers for factor in factors)
+    return [tick for tick in ticks if low <= tick <= high]
 
 
 def spread(values: Sequence[float], gap: float, low: float, high: float) -> list[float]:

@@ -15,6 +15,7 @@ from openrebench.report.theme import (
     Size,
     finish,
     legend,
+    log_ticks,
     title,
 )
 
@@ -66,8 +67,9 @@ def _outcomes(counts: pl.DataFrame, size: Size, texts: Texts) -> Any:  # noqa: A
         .mark_bar(height=18)
         .encode(
             x=alt.X("calls:Q", stack="normalize", title="share of score calls").axis(format="%"),
-            y=alt.Y("label:N", title=None, sort=rows["label"].unique(maintain_order=True).to_list())
-            .axis(labelLimit=150 if size.narrow else 260),
+            y=alt.Y(
+                "label:N", title=None, sort=rows["label"].unique(maintain_order=True).to_list()
+            ).axis(labelLimit=150 if size.narrow else 260),
             color=alt.Color("what:N")
             .scale(domain=present, range=[paint[name] for name in present])
             .legend(legend(size, len(present))),
@@ -116,7 +118,10 @@ def _pace(pace: pl.DataFrame, size: Size, texts: Texts, palette: Palette) -> Any
     y = alt.Y("label:N", sort=order, title=None).axis(
         grid=True, labelLimit=150 if size.narrow else 260
     )
-    x = alt.X("rate:Q", title="score calls per working hour").scale(type="log", nice=True)
+    rates = [*own["rate"].to_list(), *published["rate"].to_list()]
+    low, high = 0.8 * max(min(rates), 1e-3), 1.6 * max(rates)
+    axis = alt.Axis(title="score calls per working hour", values=log_ticks(low, high))
+    x = alt.X("rate:Q", axis=axis).scale(type="log", domain=[low, high], nice=False)
     present = own["solver"].to_list()
     dots = (
         alt.Chart(own)

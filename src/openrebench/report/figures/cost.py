@@ -1,16 +1,20 @@
 """Score against money, and against score calls."""
 
+from dataclasses import replace
 from typing import Any
 
 import altair as alt
 import polars as pl
 
-from openrebench.report.figures.curve import Texts, curve_layers, drawable, top_of
+from openrebench.report.figures.curve import Look, Texts, curve_layers, drawable
 from openrebench.report.render import Figure
-from openrebench.report.theme import GREY, Palette, Size, finish, legend, title
+from openrebench.report.theme import GREY, Palette, Size, finish, log_ticks, title
 
 HEIGHT = 280
-AXES = {"cost_usd": ("mean cost of the budget, US dollars", "$,~r"), "score_calls": ("score calls", "~r")}
+AXES = {
+    "cost_usd": ("mean cost of the budget, US dollars", "$,~r"),
+    "score_calls": ("score calls", "~r"),
+}
 
 
 def cost_figure(frame: pl.DataFrame, column: str, texts: Texts, palette: Palette) -> Figure:
@@ -35,18 +39,16 @@ def cost_figure(frame: pl.DataFrame, column: str, texts: Texts, palette: Palette
     )
 
 
-def _draw(
-    frame: pl.DataFrame, column: str, size: Size, texts: Texts, palette: Palette
-) -> Any:  # noqa: ANN401
+def _draw(frame: pl.DataFrame, column: str, size: Size, texts: Texts, palette: Palette) -> Any:  # noqa: ANN401
     words, form = AXES[column]
-    present = frame["solver"].unique(maintain_order=True).to_list()
-    count = 4 if size.narrow else 8
-    x = alt.X(f"{column}:Q", title=words).scale(type="log", nice=False, padding=8).axis(
-        format=form, tickCount=count
+    low, high = (float(v) for v in frame[column].sort()[[0, -1]])
+    axis = alt.Axis(title=words, format=form, values=log_ticks(low * 0.9, high * 1.1))
+    x = alt.X(f"{column}:Q", axis=axis).scale(
+        type="log", nice=False, domain=[low * 0.9, high * 1.1]
     )
-    y = alt.Y("score:Q", title="mean normalised score").scale(domain=[0, top_of(frame)], nice=False)
+    look = replace(Look.of(frame, palette, size, key=True), x=x)
     line = alt.Chart(pl.DataFrame({"score": [1.0]})).mark_rule(strokeDash=[2, 3], color=GREY)
-    layers = [*curve_layers(frame, x, y, palette, legend(size, len(present))), line.encode(y="score:Q")]
+    layers = [*curve_layers(frame, look), line.encode(y=look.y())]
     return finish(
         alt.layer(*layers).properties(
             width=size.width, height=HEIGHT, title=title(texts.heading, texts.subtitle, size)

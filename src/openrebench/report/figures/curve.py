@@ -1,6 +1,7 @@
 """Score against total time budget, with intervals."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import altair as alt
@@ -21,11 +22,11 @@ from openrebench.report.theme import (
     spread,
     time_axis,
     title,
-    wrapped,
 )
 
 TICKS_H = tuple(rung / HOUR_S for rung in LADDER_S)
-HEIGHT, LABEL_WIDTH, LABEL_HEIGHT, LABEL_CHARACTERS = 380, 170, 15, 26
+HEIGHT, LABEL_WIDTH, LABEL_HEIGHT, LABEL_CHARACTERS = 380, 190, 15, 31
+EDGE_LOW, EDGE_HIGH = 0.92, 1.08  # room beside the first and the last point
 CAPTION = (
     "Lines: expected best of k attempts; bands: 95 % bootstrap intervals over attempts. Hollow "
     "and dashed: k is larger than n at an environment, so attempts are drawn more than once "
@@ -81,59 +82,84 @@ def _draw(
     palette: Palette,
     crossing: Crossover | None,
 ) -> Any:  # noqa: ANN401
-    top = top_of(frame)
-    width = size.width if size.narrow else size.width - LABEL_WIDTH
-    present = frame["solver"].unique(maintain_order=True).to_list()
-    key = legend(size, len(present)) if size.narrow else None
-    x = x_scale(frame, size)
-    y = alt.Y("score:Q", title="mean normalised score").scale(domain=[0, top], nice=False)
+    look = Look.of(frame, palette, size, key=size.narrow)
     layers = [
-        *_crossing_layers(crossing, frame, size),
-        *curve_layers(frame, x, y, palette, key),
-        *anchor_line(frame, x),
+        *_crossing_layers(crossing, look, size),
+        *curve_layers(frame, look),
+        *anchor_line(look),
     ]
     if not size.narrow:
-        layers += _labels(frame, x, y, palette, top)
+        layers += _labels(frame, look)
+    width = size.width if size.narrow else size.width - LABEL_WIDTH
     chart = alt.layer(*layers).properties(
         width=width, height=HEIGHT, title=title(texts.heading, texts.subtitle, size)
     )
     return finish(chart)
 
 
-def curve_layers(
-    frame: pl.DataFrame, x: alt.X, y: alt.Y, palette: Palette, key: alt.Legend | None
-) -> list[alt.Chart]:
-    """Bands, lines and points of all solvers."""
-    present = frame["solver"].unique(maintain_order=True).to_list()
-    plain, keyed = palette.colour(present, None), palette.colour(present, key)
-    shape = palette.shape(present, key)
-    whole, beyond = frame.filter(~pl.col("resampled")), frame.filter("resampled")
-    band = alt.Chart(frame).mark_area(opacity=0.13).encode(
-        x=x, y=alt.Y("low:Q"), y2="high:Q", color=plain
-    )
-    line = alt.Chart(whole).mark_line(strokeWidth=2.4).encode(x=x, y=y, color=plain)
-    dashed = (
-        alt.Chart(beyond).mark_line(strokeWidth=1.8, strokeDash=[5, 4]).encode(x=x, y=y, color=plain)
-    )
-    hollow = alt.Chart(beyond).mark_point(fill="white", size=42, opacity=1, strokeWidth=1.6)
-    dots = alt.Chart(whole).mark_point(filled=True, size=52, opacity=1)
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """Axes, colours and legend that the layers of a chart share.
+
+    Args:
+        low_h: First budget.
+        high_h: Last budget.
+        top: Upper end of the score axis.
+        x: Encoding of the horizontal axis.
+        colour: Encoding of solvers by colour.
+        shape: Encoding of solvers by shape.
+    """
+
+    low_h: float
+    high_h: float
+    top: float
+    x: alt.X
+    colour: alt.Color
+    shape: alt.Shape
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame, palette: Palette, size: Size, *, key: bool) -> "Look":
+        """Fit the axes to some curves over the budget."""
+        present = frame["solver"].unique(maintain_order=True).to_list()
+        low_h, high_h = (float(v) for v in frame.select("budget_h").to_series().sort()[[0, -1]])
+        ticks = [hours for hours in TICKS_H if low_h * 0.999 <= hours <= high_h * 1.001]
+        axis = time_axis("total time budget", ticks, size)
+        shown = legend(size, len(present)) if key else None
+        return cls(
+            low_h=low_h,
+            high_h=high_h,
+            top=top_of(frame),
+            x=alt.X("budget_h:Q", axis=axis).scale(
+                type="log", domain=[low_h * EDGE_LOW, high_h * EDGE_HIGH], nice=False
+            ),
+            colour=palette.colour(present, shown),
+            shape=palette.shape(present, shown),
+        )
+
+    def y(self, field: str = "score") -> alt.Y:
+        """Encode a score, always on the same axis."""
+        scale = alt.Scale(domain=[0, self.top], nice=False)
+        return alt.Y(f"{field}:Q", title="normalised score", scale=scale)
+
+
+def curve_layers(frame: pl.DataFrame | None, look: Look) -> list[alt.Chart]:
+    """Bands, lines and points of all solvers.
+
+    Args:
+        frame: Rows of `curve_frame`; None where a facet brings them.
+        look: Axes and colours.
+    """
+    base = alt.Chart(alt.Undefined if frame is None else frame).encode(x=look.x, color=look.colour)
+    whole = base.transform_filter("!datum.resampled").encode(y=look.y())
+    beyond = base.transform_filter("datum.resampled").encode(y=look.y())
+    hollow = beyond.mark_point(fill="white", size=42, opacity=1, strokeWidth=1.6)
     return [
-        band,
-        dashed,
-        line,
-        hollow.encode(x=x, y=y, color=keyed, shape=shape),
-        dots.encode(x=x, y=y, color=keyed, shape=shape),
+        base.mark_area(opacity=0.13).encode(y=look.y("low"), y2="high:Q"),
+        beyond.mark_line(strokeWidth=1.8, strokeDash=[5, 4]),
+        whole.mark_line(strokeWidth=2.4),
+        hollow.encode(shape=look.shape),
+        whole.mark_point(filled=True, size=52, opacity=1).encode(shape=look.shape),
     ]
-
-
-def x_scale(frame: pl.DataFrame, size: Size) -> alt.X:
-    """Log axis of budgets from the first to the last point."""
-    low, high = _ends(frame)
-    ticks = [hours for hours in TICKS_H if low * 0.999 <= hours <= high * 1.001]
-    axis = time_axis("total time budget", ticks, size)
-    return alt.X("budget_h:Q", axis=axis).scale(
-        type="log", domain=[low * 0.92, high * 1.08], nice=False
-    )
 
 
 def top_of(frame: pl.DataFrame) -> float:
@@ -142,68 +168,68 @@ def top_of(frame: pl.DataFrame) -> float:
     return max(1.1, 1.06 * highest) if isinstance(highest, float) else 1.1
 
 
-def _ends(frame: pl.DataFrame) -> tuple[float, float]:
-    low, high = frame["budget_h"].min(), frame["budget_h"].max()
-    assert isinstance(low, float) and isinstance(high, float)
-    return low, high
-
-
-def anchor_line(frame: pl.DataFrame, x: alt.X) -> list[alt.Chart]:
+def anchor_line(look: Look) -> list[alt.Chart]:
     """The reference solution, whose score is 1."""
-    low, _ = _ends(frame)
-    line = alt.Chart(pl.DataFrame({"score": [1.0], "budget_h": [low], "text": ["reference = 1"]}))
-    rule = line.mark_rule(strokeDash=[2, 3], color=GREY).encode(y="score:Q")
+    data = {"score": [1.0], "budget_h": [look.low_h], "text": ["reference = 1"]}
+    line = alt.Chart(pl.DataFrame(data)).encode(y=look.y())
     words = line.mark_text(align="left", dx=2, dy=-7, color=GREY, fontSize=11)
-    return [rule, words.encode(x=x, y="score:Q", text="text:N")]
+    return [
+        line.mark_rule(strokeDash=[2, 3], color=GREY),
+        words.encode(x=look.x, text="text:N"),
+    ]
 
 
-def _labels(
-    frame: pl.DataFrame, x: alt.X, y: alt.Y, palette: Palette, top: float
-) -> list[alt.Chart]:
+def _labels(frame: pl.DataFrame, look: Look) -> list[alt.Chart]:
     """Each solver's name and n at the right, with a thin line to the end of its curve."""
     ends = frame.sort("budget_h").group_by("solver", maintain_order=True).last()
-    most = frame.group_by("solver").agg(n_most=pl.col("n").max())
-    ends = ends.join(most, on="solver", maintain_order="left")
-    texts = [
-        wrapped(f"{solver} (n={n})", LABEL_CHARACTERS)[:2]
-        for solver, n in ends.select("solver", "n_most").iter_rows()
+    most = dict(frame.group_by("solver").agg(pl.col("n").max()).rows())
+    texts = [label(name, most[name]) for name in ends["solver"].to_list()]
+    gap = look.top * LABEL_HEIGHT / HEIGHT
+    places = spread(ends["score"].to_list(), gap, 0.0, look.top)
+    data = ends.with_columns(
+        text=pl.Series(texts, dtype=pl.String),
+        label_y=pl.Series(places, dtype=pl.Float64),
+        edge=pl.lit(look.high_h * EDGE_HIGH),
+    )
+    base = alt.Chart(data).encode(color=look.colour)
+    leader = base.mark_rule(strokeWidth=0.8, opacity=0.55)
+    words = base.mark_text(align="left", dx=5, fontSize=12, baseline="middle")
+    return [
+        leader.encode(x=look.x, x2="edge:Q", y=look.y(), y2="label_y:Q"),
+        words.encode(x=alt.X("edge:Q"), y=look.y("label_y"), text="text:N"),
     ]
-    tallest = max(len(lines) for lines in texts)
-    gap = top * (LABEL_HEIGHT * tallest) / HEIGHT
-    placed = spread(ends["score"].to_list(), gap, 0.0, top)
-    _, high = _ends(frame)
-    labels = ends.with_columns(
-        text=pl.Series(["\n".join(lines) for lines in texts], dtype=pl.String),
-        label_y=pl.Series(placed, dtype=pl.Float64),
-        edge=pl.lit(high * 1.08),
-    )
-    paint = palette.colour(labels["solver"].to_list(), None)
-    base = alt.Chart(labels).encode(color=paint)
-    leader = base.mark_rule(strokeWidth=0.8, opacity=0.55).encode(
-        x=x, x2="edge:Q", y=y, y2="label_y:Q"
-    )
-    words = base.mark_text(align="left", dx=5, fontSize=12, lineBreak="\n", baseline="middle")
-    return [leader, words.encode(x=alt.X("edge:Q"), y="label_y:Q", text="text:N")]
 
 
-def _crossing_layers(
-    crossing: Crossover | None, frame: pl.DataFrame, size: Size
-) -> list[alt.Chart]:
+def label(solver: str, n: int) -> str:
+    """Name a solver with its n; a long name loses its middle.
+
+    Example:
+        >>> label("literal_search", 4), len(label("a" * 60, 12))
+        ('literal_search (n=4)', 31)
+    """
+    tail = f" (n={n})"
+    room = LABEL_CHARACTERS - len(tail)
+    if len(solver) > room:
+        half = (room - 1) // 2
+        solver = f"{solver[:half]}\N{HORIZONTAL ELLIPSIS}{solver[-(room - 1 - half) :]}"
+    return solver + tail
+
+
+def _crossing_layers(crossing: Crossover | None, look: Look, size: Size) -> list[alt.Chart]:
     """The budget from which humans are ahead, with its interval."""
     if crossing is None or crossing.budget_h is None:
         return []
-    low, high = _ends(frame)
     data = pl.DataFrame(
         {
             "budget_h": [crossing.budget_h],
-            "from_h": [max(crossing.low_h, low * 0.92)],
-            "to_h": [min(crossing.high_h, high * 1.08)],
+            "from_h": [max(crossing.low_h, look.low_h * EDGE_LOW)],
+            "to_h": [min(crossing.high_h, look.high_h * EDGE_HIGH)],
             "text": [f"humans ahead from {crossing.budget_h:.3g} h"],
         }
     )
     base = alt.Chart(data)
-    band = base.mark_rect(color=FAINT, opacity=0.7).encode(x="from_h:Q", x2="to_h:Q")
-    rule = base.mark_rule(color=INK, strokeDash=[6, 3]).encode(x="budget_h:Q")
+    band = base.mark_rect(color=FAINT, opacity=0.7).encode(x=alt.X("from_h:Q"), x2="to_h:Q")
+    rule = base.mark_rule(color=INK, strokeDash=[6, 3]).encode(x=look.x)
     words = base.mark_text(align="right", dx=-5, dy=10, color=INK, fontSize=11, baseline="top")
-    texts = [] if size.narrow else [words.encode(x="budget_h:Q", y=alt.value(0), text="text:N")]
+    texts = [] if size.narrow else [words.encode(x=look.x, y=alt.value(0), text="text:N")]
     return [band, rule, *texts]

@@ -1,16 +1,17 @@
 """Allocation tables as heat maps: attempt length against total budget."""
 
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 import polars as pl
 
-from openrebench.report.figures.curve import Texts
+from openrebench.report.figures.curve import Texts, drawable
 from openrebench.report.render import Figure
 from openrebench.report.theme import INK, Size, finish, title
 
 CELL_HEIGHT, WIDE_CELL, NARROW_CELL = 38, 62, 34
-SCHEME = "cividis"
+BEST_COLOUR, INSET = "#D55E00", 0.9
+SCHEME: Literal["cividis"] = "cividis"
 
 
 def heatmap_figure(frame: pl.DataFrame, texts: Texts) -> Figure:
@@ -33,7 +34,7 @@ def heatmap_figure(frame: pl.DataFrame, texts: Texts) -> Figure:
 
 
 def _draw(frame: pl.DataFrame, size: Size, texts: Texts) -> Any:  # noqa: ANN401
-    shown = _labelled(frame, narrow=size.narrow)
+    shown = _labelled(drawable(frame), narrow=size.narrow)
     highest = shown["score"].max()
     top = max(highest, 0.1) if isinstance(highest, float) else 1.0
     maps = []
@@ -44,13 +45,13 @@ def _draw(frame: pl.DataFrame, size: Size, texts: Texts) -> Any:  # noqa: ANN401
         chart = _map(part, top, narrow=size.narrow).properties(
             width=cell * columns,
             height=CELL_HEIGHT * part["length"].n_unique(),
-            title=alt.TitleParams(solver, fontSize=13, offset=6, anchor="start"),
+            title=alt.TitleParams(
+                f"{solver}: length of one attempt", fontSize=13, offset=6, anchor="start"
+            ),
         )
         maps.append(chart)
     return finish(
-        alt.vconcat(*maps, spacing=18).properties(
-            title=title(texts.heading, texts.subtitle, size)
-        )
+        alt.vconcat(*maps, spacing=18).properties(title=title(texts.heading, texts.subtitle, size))
     )
 
 
@@ -58,15 +59,16 @@ def _map(part: pl.DataFrame, top: float, *, narrow: bool) -> alt.LayerChart | al
     order_x = part.sort("budget_h")["budget"].unique(maintain_order=True).to_list()
     order_y = part.sort("length_h", descending=True)["length"].unique(maintain_order=True).to_list()
     x = alt.X("budget:N", sort=order_x, title="total budget").axis(labelAngle=-45 if narrow else 0)
-    y = alt.Y("length:N", sort=order_y, title="length of one attempt")
+    y = alt.Y("length:N", sort=order_y, title=None)
     base = alt.Chart(part).encode(x=x, y=y)
-    paint = alt.Color("score:Q", title="score").scale(scheme=SCHEME, domain=[0, top])
+    paint = alt.Color("score:Q", title="score").scale(alt.Scale(scheme=SCHEME, domain=[0, top]))
     cells = base.mark_rect(stroke="white", strokeWidth=2).encode(
         color=paint.legend(None if narrow else alt.Legend(gradientLength=90))
     )
+    inset = alt.RelativeBandSize(INSET)
     frames = (
         alt.Chart(part.filter("best"))
-        .mark_rect(filled=False, stroke="#D55E00", strokeWidth=3)
+        .mark_rect(filled=False, stroke=BEST_COLOUR, strokeWidth=2.5, width=inset, height=inset)
         .encode(x=x, y=y)
     )
     ink = alt.when(alt.datum.score > 0.6 * top).then(alt.value(INK)).otherwise(alt.value("white"))
@@ -89,7 +91,7 @@ def _labelled(frame: pl.DataFrame, *, narrow: bool) -> pl.DataFrame:
     return chosen.with_columns(
         budget=pl.col("budget_h").map_elements(duration, return_dtype=pl.String),
         length=pl.col("length_h").map_elements(duration, return_dtype=pl.String),
-        text=pl.format("{}{}", pl.col("score").round(2), star),
+        text=pl.col("score").map_elements(lambda v: f"{v:.2f}", return_dtype=pl.String) + star,
         of_k=pl.format("k={}", "k"),
     )
 

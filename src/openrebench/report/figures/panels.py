@@ -5,16 +5,9 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from openrebench.report.figures.curve import (
-    Texts,
-    anchor_line,
-    curve_layers,
-    drawable,
-    top_of,
-    x_scale,
-)
+from openrebench.report.figures.curve import Look, Texts, curve_layers, drawable
 from openrebench.report.render import Figure
-from openrebench.report.theme import Palette, Size, finish, legend, title
+from openrebench.report.theme import GREY, Palette, Size, finish, title
 
 COLUMNS, HEIGHT, GUTTER = 3, 150, 34
 
@@ -41,17 +34,14 @@ def panels_figure(frame: pl.DataFrame, texts: Texts, palette: Palette) -> Figure
 def _draw(frame: pl.DataFrame, size: Size, texts: Texts, palette: Palette) -> Any:  # noqa: ANN401
     columns = 1 if size.narrow else COLUMNS
     width = (size.width - GUTTER * (columns - 1)) // columns
-    present = frame["solver"].unique(maintain_order=True).to_list()
-    key = legend(size, len(present))
-    x = x_scale(frame, Size(width, "") if not size.narrow else size)
-    y = alt.Y("score:Q", title="score").scale(domain=[0, top_of(frame)], nice=False)
-    panels = []
-    for name in frame["environment"].unique(maintain_order=True).to_list():
-        part = frame.filter(pl.col("environment") == name)
-        layers = [*curve_layers(part, x, y, palette, key), *anchor_line(frame, x)]
-        heading = alt.TitleParams(name, fontSize=13, offset=4, anchor="start")
-        panels.append(alt.layer(*layers).properties(width=width, height=HEIGHT, title=heading))
-    chart = alt.concat(*panels, columns=columns, spacing=14).properties(
-        title=title(texts.heading, texts.subtitle, size)
+    look = Look.of(frame, palette, size if size.narrow else Size(width, ""), key=True)
+    order = frame["environment"].unique(maintain_order=True).to_list()
+    line = alt.Chart().mark_rule(strokeDash=[2, 3], color=GREY).encode(y=alt.datum(1.0))
+    layered = alt.layer(*curve_layers(None, look), line, data=frame)
+    chart = layered.properties(width=width, height=HEIGHT).facet(
+        facet=alt.Facet("environment:N", sort=order, title=None),
+        columns=columns,
+        spacing=16,
+        title=title(texts.heading, texts.subtitle, size),
     )
-    return finish(chart.resolve_scale(color="shared", shape="shared"))
+    return finish(chart)

@@ -11,6 +11,7 @@ from openrebench.report.theme import (
     AGENT_COLOURS,
     GREY,
     HUMAN_COLOUR,
+    SHAPES,
     Size,
     finish,
     legend,
@@ -20,7 +21,8 @@ from openrebench.report.theme import (
 )
 
 HEADING = "published, full size: not comparable"
-HEIGHT, LABEL_PX = 320, 13
+HEIGHT, LABEL_PX, LABEL_WIDTH = 320, 13, 210
+FIRST_H, LAST_H = 0.4, 80.0
 TICKS_H = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 ATTEMPT, BEST_OF_K = "human attempt", "human, best of k"
 KINDS = {
@@ -30,7 +32,6 @@ KINDS = {
     "agent, printed": (AGENT_COLOURS[0], "square"),
     "agent, read off a chart": (AGENT_COLOURS[1], "triangle-up"),
 }
-LABELLED = ("human, printed", "agent, printed", "agent, read off a chart")
 
 
 def published_figure(points: pl.DataFrame, name: str, subject: str, sources: str) -> Figure:
@@ -60,7 +61,7 @@ def _draw(points: pl.DataFrame, size: Size, subject: str) -> Any:  # noqa: ANN40
     key = legend(size, len(present))
     top = _top(points)
     x = alt.X("budget_h:Q", axis=time_axis("total time budget", TICKS_H, size)).scale(
-        type="log", domain=[0.4, 95], nice=False
+        type="log", domain=[FIRST_H, LAST_H], nice=False
     )
     y = alt.Y("score:Q", title="normalised score (published scale)").scale(domain=[0, top])
     base = alt.Chart(points).encode(
@@ -75,7 +76,7 @@ def _draw(points: pl.DataFrame, size: Size, subject: str) -> Any:  # noqa: ANN40
     layers = [attempts, dots]
     if not size.narrow:
         layers += _texts(points, x, paint, top)
-    width = size.width if size.narrow else size.width - 110
+    width = size.width if size.narrow else size.width - LABEL_WIDTH
     chart = alt.layer(*layers).properties(
         width=width, height=HEIGHT, title=title(HEADING, [subject], size)
     )
@@ -83,22 +84,31 @@ def _draw(points: pl.DataFrame, size: Size, subject: str) -> Any:  # noqa: ANN40
 
 
 def _texts(points: pl.DataFrame, x: alt.X, paint: alt.Scale, top: float) -> list[alt.Chart]:
-    """Names beside the points, moved apart where they would lie on each other."""
+    """Names beside the points: humans' to the left, agents' in one column to the right."""
     gap = top * LABEL_PX / HEIGHT
-    parts = []
-    named = points.filter(pl.col("what").is_in(LABELLED))
-    for _, group in named.group_by("budget_h", maintain_order=True):
-        places = spread(group["score"].to_list(), gap, 0.0, top)
-        parts.append(group.with_columns(label_y=pl.Series(places, dtype=pl.Float64)))
-    if not parts:
-        return []
-    data = pl.concat(parts).with_columns(edge=pl.col("budget_h") * 1.12)
-    base = alt.Chart(data).encode(color=alt.Color("what:N").scale(paint).legend(None))
-    rule = base.mark_rule(strokeWidth=0.7, opacity=0.6).encode(
-        x=x, x2="edge:Q", y="score:Q", y2="label_y:Q"
-    )
-    words = base.mark_text(align="left", dx=3, fontSize=11, limit=190)
-    return [rule, words.encode(x=alt.X("edge:Q"), y="label_y:Q", text="label:N")]
+    agents = _placed(points.filter(pl.col("what").str.starts_with("agent")), gap, top)
+    humans = points.filter(pl.col("what") == "human, printed")
+    sides = [_placed(part, gap, top) for part in humans.partition_by("budget_h")]
+    layers = []
+    for data, edge, align in (
+        (agents, pl.lit(LAST_H * 1.02), "left"),
+        *((part, pl.col("budget_h") * 0.86, "right") for part in sides),
+    ):
+        base = alt.Chart(data.with_columns(edge=edge)).encode(
+            color=alt.Color("what:N").scale(paint)
+        )
+        rule = base.mark_rule(strokeWidth=0.7, opacity=0.6)
+        words = base.mark_text(align=align, dx=3 if align == "left" else -3, fontSize=11, limit=250)
+        layers += [
+            rule.encode(x=x, x2="edge:Q", y="score:Q", y2="label_y:Q"),
+            words.encode(x=alt.X("edge:Q"), y="label_y:Q", text="label:N"),
+        ]
+    return layers
+
+
+def _placed(points: pl.DataFrame, gap: float, top: float) -> pl.DataFrame:
+    places = spread(points["score"].to_list(), gap, 0.0, top)
+    return points.with_columns(label_y=pl.Series(places, dtype=pl.Float64))
 
 
 def _top(points: pl.DataFrame) -> float:
@@ -126,27 +136,27 @@ def by_date_figure(results: pl.DataFrame, texts: Texts) -> Figure:
 
 def _by_date(results: pl.DataFrame, size: Size, texts: Texts) -> Any:  # noqa: ANN401
     top = _top(results)
-    places = spread(results["score"].to_list(), top * LABEL_PX / HEIGHT, 0.0, top)
-    data = results.with_columns(
-        label_y=pl.Series(places, dtype=pl.Float64), label=pl.format("{}, {}", "model", "budget")
+    gap = top * LABEL_PX / HEIGHT
+    parts = results.partition_by("date", maintain_order=True)
+    data = pl.concat([_placed(part, gap, top) for part in parts]).with_columns(
+        label=pl.format("{}, {}", "model", "budget")
     )
     present = sorted(data["status"].unique().to_list())
-    colours = dict(zip(present, (AGENT_COLOURS[0], AGENT_COLOURS[1], GREY), strict=False))
-    paint = alt.Scale(domain=present, range=[colours[name] for name in present])
+    paint = alt.Scale(domain=present, range=[*AGENT_COLOURS, GREY][: len(present)])
     key = legend(size, len(present))
-    first, last = data["date"].min(), data["date"].max()
     x = alt.X("date:T", title=None).axis(format="%b %Y", tickCount=4 if size.narrow else 7)
     y = alt.Y("score:Q", title="normalised score (published scale)").scale(domain=[0, top])
     base = alt.Chart(data).encode(x=x, y=y, color=alt.Color("status:N").scale(paint).legend(key))
     dots = base.mark_point(filled=True, size=70, opacity=0.95).encode(
-        shape=alt.Shape("status:N").legend(key)
+        shape=alt.Shape("status:N")
+        .scale(domain=present, range=list(SHAPES)[: len(present)])
+        .legend(key)
     )
     layers = [dots]
     if not size.narrow:
         words = base.mark_text(align="left", dx=9, fontSize=11, limit=230)
         layers.append(words.encode(y="label_y:Q", text="label:N"))
-    assert first is not None and last is not None
-    width = size.width if size.narrow else size.width - 190
+    width = size.width if size.narrow else size.width - LABEL_WIDTH
     chart = alt.layer(*layers).properties(
         width=width, height=HEIGHT, title=title(texts.heading, texts.subtitle, size)
     )

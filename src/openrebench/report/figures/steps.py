@@ -32,8 +32,8 @@ def step_rows(table: Attempts) -> pl.DataFrame:
     )
     rows = table.entries.join(attempts, on="row", maintain_order="left")
     clipped = pl.max_horizontal(pl.col("score"), 0.0)
-    so_far = pl.when(pl.col("counts") == "last").then(clipped).otherwise(
-        clipped.cum_max().over("row")
+    so_far = (
+        pl.when(pl.col("counts") == "last").then(clipped).otherwise(clipped.cum_max().over("row"))
     )
     return rows.with_columns(
         at_h=pl.col("at_s") / HOUR_S,
@@ -92,7 +92,7 @@ def _draw(
     return finish(chart)
 
 
-def _steps(lines: pl.DataFrame, x: alt.X, y: alt.Y, palette: Palette) -> alt.Chart:
+def _steps(lines: pl.DataFrame, x: alt.X, y: alt.Y, palette: Palette) -> Any:  # noqa: ANN401
     present = lines["solver"].unique(maintain_order=True).to_list()
     base = alt.Chart(lines).mark_line(interpolate="step-after", strokeWidth=1.7, opacity=0.85)
     return base.encode(x=x, y=y, color=palette.colour(present, None), detail="attempt:N")
@@ -100,7 +100,7 @@ def _steps(lines: pl.DataFrame, x: alt.X, y: alt.Y, palette: Palette) -> alt.Cha
 
 def _dots(
     points: pl.DataFrame, x: alt.X, y: alt.Y, palette: Palette, key: alt.Legend | None
-) -> alt.Chart:
+) -> Any:  # noqa: ANN401
     present = points["solver"].unique(maintain_order=True).to_list()
     valid = alt.Chart(points.filter(pl.col("outcome") == "scored"))
     return valid.mark_point(filled=True, size=20, opacity=0.9).encode(
@@ -108,7 +108,7 @@ def _dots(
     )
 
 
-def _invalid(points: pl.DataFrame, x: alt.X, palette: Palette) -> alt.Chart:
+def _invalid(points: pl.DataFrame, x: alt.X, palette: Palette) -> Any:  # noqa: ANN401
     present = points["solver"].unique(maintain_order=True).to_list()
     crosses = alt.Chart(points.filter(pl.col("outcome") != "scored"))
     return crosses.mark_point(shape="cross", angle=45, size=30, filled=True, opacity=0.75).encode(

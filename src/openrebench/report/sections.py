@@ -1,0 +1,133 @@
+"""Sections of a report: for each scope what its attempts say together, then each environment."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+
+from openrebench.analysis.options import HOUR_S
+from openrebench.analysis.table import Attempts
+from openrebench.report.figures.curve import Texts
+from openrebench.report.figures.steps import steps_figure
+from openrebench.report.headline import (
+    count_figures,
+    environment_panels,
+    headline_figures,
+    mean_tables,
+    summary_tables,
+)
+from openrebench.report.page import Section, Table
+from openrebench.report.public import published_panel
+from openrebench.report.render import Figure, draw
+from openrebench.report.scope import Scope, mean_of, palette_of
+from openrebench.report.theme import Palette
+
+
+def scope_sections(scope: Scope, out: Path) -> Iterator[Section]:
+    """Give the sections of a scope."""
+    palette = palette_of(scope)
+    mean = mean_of(scope)
+    estimates = scope.estimates(mean.environments) if mean.environments else []
+    figures = [
+        *headline_figures(scope, mean, estimates, palette),
+        *_panels(scope, palette),
+        *count_figures(scope, palette),
+    ]
+    yield Section(
+        title=scope.title,
+        notes=[*mean.notes, *_notes(scope, estimated=bool(estimates))],
+        figures=[draw(figure, out / "figures") for figure in figures],
+        tables=[*mean_tables(scope, mean, estimates), *summary_tables(scope)],
+    )
+    if scope.own:
+        for environment in scope.environments:
+            yield _environment_section(scope, environment, palette, out)
+    else:
+        yield Section(
+            title=f"{scope.title}: every attempt",
+            tables=[_attempts_table(scope.table, f"{scope.name}-attempts")],
+        )
+
+
+def _panels(scope: Scope, palette: Palette) -> list[Figure]:
+    panels = environment_panels(scope, palette)
+    return [panels] if panels else []
+
+
+def _environment_section(scope: Scope, environment: str, palette: Palette, out: Path) -> Section:
+    table = scope.table.keep(pl.col("environment") == environment)
+    label = f"{environment}@{table.attempts['version'][0]}"
+    name = f"{environment}-{scope.name}"
+    texts = Texts(f"{name}-steps", f"{label}: score log of each attempt", [scope.units])
+    figures = []
+    if table.entries.height:
+        figures.append(draw(steps_figure(table, texts, palette), out / "figures"))
+    panel = published_panel(environment, scope.options, out)
+    return Section(
+        title=f"{label}, {scope.name}",
+        notes=_environment_notes(table),
+        figures=[*figures, *([panel] if panel else [])],
+        tables=[_attempts_table(table, f"{name}-attempts")],
+    )
+
+
+def _attempts_table(table: Attempts, name: str) -> Table:
+    return Table(
+        name=name,
+        title="Attempts",
+        frame=attempt_rows(table),
+        caption="Every attempt, also those that do not count (left out). Score: in-run; official: "
+        "after a re-score.",
+    )
+
+
+def attempt_rows(table: Attempts) -> pl.DataFrame:
+    """The table of attempts for people: hours, no internal columns."""
+    return table.attempts.select(
+        *("attempt", "environment", "solver", "ended"),
+        (pl.col("budget_s") / HOUR_S).alias("budget_h"),
+        (pl.col("working_s") / HOUR_S).alias("worked_h"),
+        *("score_calls", "raw", "unit", "score", "official", "flags", "marks", "left_out"),
+    )
+
+
+def _notes(scope: Scope, *, estimated: bool) -> list[str]:
+    """What a reader must know of a whole scope."""
+    notes = []
+    if scope.options.official:
+        notes.append("Scores drawn here are official re-scores, not in-run scores.")
+    if estimated:
+        notes += _without_mean(scope)
+    words = sorted(set(scope.table.attempts["stand_in"].unique().to_list()) - {""})
+    if words:
+        notes.append(f"Some attempts used, in place of the real thing: {', '.join(words)}.")
+    return notes
+
+
+def _without_mean(scope: Scope) -> list[str]:
+    """Name solvers and lengths that have no mean because an environment lacks attempts."""
+    if scope.options.present_only:
+        return ["Means are over the environments that have attempts; which, the tables say."]
+    notes = []
+    for found in scope.estimates(mean_of(scope).environments):
+        group = found.group
+        for column, length_s in enumerate(group.lengths_s):
+            missing = group.missing(column)
+            if missing and length_s in group.run_s:
+                have = len(group.environments) - len(missing)
+                notes.append(
+                    f"{group.solver} at {length_s / HOUR_S:.3g} h: no mean, attempts in {have} of "
+                    f"{len(group.environments)} environments (none at {', '.join(missing)})."
+                )
+    return notes
+
+
+def _environment_notes(table: Attempts) -> list[str]:
+    raw_only = table.attempts.filter(pl.col("left_out").str.starts_with("no anchors"))
+    if raw_only.height == 0:
+        return []
+    environment, profile = raw_only["environment"][0], raw_only["profile"][0]
+    return [
+        f"{raw_only.height} attempts have raw scores only: their device has no anchors; measure "
+        f"them there with: re-bench anchors {environment} --profile {profile}"
+    ]

@@ -1,0 +1,77 @@
+"""What is shown while attempts run."""
+
+import io
+from types import SimpleNamespace
+
+import pytest
+from rich.console import Console
+
+from openrebench.core.catalog import load_environment
+from openrebench.core.result import Outcome
+from openrebench.core.score_log import ScoreEntry
+from openrebench.errors import Reason
+from openrebench.harness.compat import Clock
+from openrebench.harness.feedback import describe, describe_log
+from openrebench.harness.progress import progress_table, shown_progress
+
+
+def entry(seq: int, raw: float | None, **facts: object) -> ScoreEntry:
+    base = {
+        "outcome": Outcome.SCORED if raw is not None else Outcome.INVALID,
+        "reason": None if raw is not None else Reason.CRASHED,
+        "unit": "points",
+        "message": "said",
+        "environment": "guess_number@1.0.0/small",
+        "submission": "",
+        "seed_commitment": "",
+        "isolation": "none",
+        "seconds": 0.1,
+        "requested_at_s": float(seq),
+        "elapsed_s": float(seq),
+        "prev_hash": "",
+    }
+    return ScoreEntry.model_validate({**base, **facts, "seq": seq, "raw": raw})
+
+
+def attempt(*entries: ScoreEntry, limit_s: float | None = 90.0) -> SimpleNamespace:
+    record = SimpleNamespace(id="guess-1", profile="small", device="none")
+    inner = SimpleNamespace(
+        environment=load_environment("guess"),
+        record=record,
+        log=SimpleNamespace(entries=entries),
+    )
+    return SimpleNamespace(attempt=inner, clock=Clock(lambda: 30.0, lambda: limit_s))
+
+
+def drawn(*attempts: SimpleNamespace) -> str:
+    console = Console(file=io.StringIO(), width=100)
+    console.print(progress_table(list(attempts)))  # type: ignore[arg-type]
+    return console.file.getvalue()
+
+
+def test_a_row_has_best_score_calls_and_time_left() -> None:
+    text = drawn(attempt(entry(0, 41.0), entry(1, None), entry(2, 7.0)))
+    assert "guess-1" in text and "7 (7.0 points)" in text and " 3 " in text and "1m" in text
+
+
+def test_a_row_without_scores_or_limit() -> None:
+    text = drawn(attempt(limit_s=None))
+    assert "none yet" in text and "no limit" in text
+
+
+def test_nothing_is_shown_where_nobody_looks(capsys: pytest.CaptureFixture[str]) -> None:
+    with shown_progress():
+        pass
+    assert capsys.readouterr() == ("", "")
+
+
+def test_feedback_of_each_outcome() -> None:
+    card = load_environment("guess").card
+    hidden = card.model_copy(update={"score": card.score.model_copy(update={"visible": False})})
+    error = entry(3, None, outcome=Outcome.ERROR, reason=None)
+    assert describe(card, "small", "none", entry(1, 7.0)) == "scored: 7.0 points\nsaid"
+    assert describe(card, "small", "none", entry(1, None)) == "invalid (crashed): said"
+    assert describe(card, "small", "none", error) == "error: said"
+    assert "7" not in describe(hidden, "small", "none", entry(1, 7.0))
+    assert describe_log(hidden, "small", "none", [entry(1, 7.0)]).count("7") == 0
+    assert describe_log(card, "small", "none", []) == "no scores yet"
