@@ -15,7 +15,7 @@ import math
 import platform
 import time
 from collections import defaultdict
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,6 +28,14 @@ from openrebench.environments.scaling_law import recipe, trainer
 from openrebench.environments.scaling_law.recipe import Family
 
 EVALUATED_AT_ONCE = 16
+AT_ONCE = 16  # models in one stack
+STREAMS = 12
+URGENT = 3  # the longest stacks go first on the device
+AROUND = (0.88, 1.0, 1.14)  # budgets of the surface, relative to the big one
+RATE_CHECK = (0.5, 2.0)  # of the rule's rate, at the big budget with two seeds
+
+
+Row = dict[str, float]
 
 
 class Member(NamedTuple):
@@ -41,50 +49,39 @@ class Member(NamedTuple):
 class Plan(NamedTuple):
     family: Family
     c_big: float
-    c_small: float
     tune_widths: dict[float, tuple[int, ...]]
     rates: tuple[float, ...]
     tune_seeds: int
     big_widths: tuple[int, ...]
-    around: tuple[float, ...]
     big_seeds: int
     small_widths: dict[float, tuple[int, ...]]
     small_seeds: int
-    at_once: int
     tf32: bool
 
 
 PLANS = {
     "small": Plan(
-        family=Family(layers=2, context=64, batch=4, rate=0.1, rate_width=-0.5, rate_steps=0.0),
-        c_big=3e12,
-        c_small=1e11,
+        family=Family(layers=2, context=64, batch=4, rate=0.25, rate_width=-1.0, rate_steps=0.0),
+        c_big=2e12,
         tune_widths={1e11: (8, 16, 32, 64), 3e12: (16, 32, 64, 128, 256)},
         rates=(2.5e-3, 5e-3, 1e-2, 2e-2, 4e-2),
         tune_seeds=2,
-        big_widths=(16, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256),
-        around=(0.86, 1.0, 1.16),
-        big_seeds=5,
-        small_widths={
-            b: (8, 16, 24, 32, 48, 64) for b in (6.25e9, 1.25e10, 2.5e10, 5e10, 1e11)
-        },
-        small_seeds=5,
-        at_once=20,
+        big_widths=(24, 32, 40, 48, 64, 80, 96, 128, 160, 192),
+        big_seeds=3,
+        small_widths={b: (8, 16, 24, 32, 48) for b in (1.25e10, 2.5e10, 5e10, 1e11)},
+        small_seeds=3,
         tf32=False,
     ),
     "gpu": Plan(
-        family=Family(layers=4, context=64, batch=16, rate=0.1, rate_width=-0.5, rate_steps=0.0),
-        c_big=2e13,
-        c_small=6e11,
+        family=Family(layers=4, context=64, batch=16, rate=0.4, rate_width=-1.0, rate_steps=0.0),
+        c_big=1e13,
         tune_widths={6e11: (16, 32, 64, 128), 2e13: (48, 96, 192)},
         rates=(2.5e-3, 5e-3, 1e-2, 2e-2),
         tune_seeds=1,
-        big_widths=(32, 48, 64, 96, 128, 192, 256),
-        around=(0.88, 1.0, 1.14),
+        big_widths=(32, 48, 64, 96, 128, 192),
         big_seeds=3,
-        small_widths={b: (16, 32, 48, 64, 96) for b in (7.5e10, 1.5e11, 3e11, 6e11)},
-        small_seeds=3,
-        at_once=12,
+        small_widths={b: (16, 24, 32, 48, 64) for b in (6.25e10, 1.25e11, 2.5e11, 5e11)},
+        small_seeds=2,
         tf32=True,
     ),
 }
@@ -102,8 +99,10 @@ class Stack:
         self.flat = torch.stack(rows).to(device).requires_grad_()
         self.flat.grad = torch.zeros_like(self.flat)
         self.first, self.second = torch.zeros_like(self.flat), torch.zeros_like(self.flat)
-        decay = [torch.full((s.numel(),), recipe.DECAY if len(s) > 1 else 0.0)
-                 for s in self.shapes.values()]
+        decay = [
+            torch.full((s.numel(),), recipe.DECAY if len(s) > 1 else 0.0)
+            for s in self.shapes.values()
+        ]
         self.decay = torch.cat(decay).to(device)
         self.steps = max(m.steps for m in members)
         orders = [trainer.order(family, m.steps, m.seed) for m in members]
@@ -114,7 +113,7 @@ class Stack:
         self.step = torch.zeros(1, dtype=torch.int64, device=device)
         self.text = trainer.text("base").to(device)
         self.reach = torch.arange(family.context + 1, device=device)
-        self.offsets = (torch.arange(self.count, device=device) * trainer.build.VOCABULARY)
+        self.offsets = torch.arange(self.count, device=device) * trainer.build.VOCABULARY
 
     def losses(self, tokens: Tensor) -> Tensor:
         """Mean loss of each member: tokens (members, b, t + 1) to (members,)."""
@@ -184,14 +183,14 @@ class Stack:
         return torch.where(now <= self.ends, shape, torch.zeros_like(shape))
 
 
-def run_stack(stack: Stack, graph: torch.cuda.CUDAGraph | None) -> list[float]:
+def run_stack(stack: Stack, graph: torch.cuda.CUDAGraph | None, *, urgent: bool) -> list[float]:
     """Train a stack to its end; the first step may have been made while capturing."""
     left = stack.steps - int(stack.step.item())
     if graph is None:
         for _ in range(left):
             stack.advance()
         return stack.validate()
-    stream = torch.cuda.Stream()
+    stream = torch.cuda.Stream(priority=-1 if urgent else 0)
     with torch.cuda.stream(stream):
         for k in range(left):
             graph.replay()
@@ -227,7 +226,7 @@ def stacks_of(plan: Plan, members: list[Member], device: str) -> list[Stack]:
     for group in by_width.values():
         part: list[Member] = []
         for member in group:
-            if part and (len(part) == plan.at_once or member.steps > 1.5 * part[0].steps):
+            if part and (len(part) == AT_ONCE or member.steps > 1.5 * part[0].steps):
                 found.append(Stack(plan.family, part, device))
                 part = []
             part.append(member)
@@ -235,18 +234,33 @@ def stacks_of(plan: Plan, members: list[Member], device: str) -> list[Stack]:
     return sorted(found, key=lambda s: -s.steps)
 
 
-def run_all(plan: Plan, members: list[Member], device: str) -> list[dict[str, float]]:
-    """Train all members; one row each."""
+def run_all(plan: Plan, members: list[Member], device: str, path: Path) -> list[Row]:
+    """Train all members; one row each, written as soon as its stack is done."""
     started = time.monotonic()
     stacks = stacks_of(plan, members, device)
     graphs = [captured(s) if device == "cuda" else None for s in stacks]
-    print(f"{len(members)} runs in {len(stacks)} stacks, ready after "
-          f"{time.monotonic() - started:.1f} s", flush=True)
-    with ThreadPoolExecutor(8 if device == "cuda" else 1) as pool:
-        found = list(pool.map(run_stack, stacks, graphs))
-    rows = [{**m._asdict(), "loss": loss}
-            for stack, losses in zip(stacks, found, strict=True)
-            for m, loss in zip(stack.members, losses, strict=True)]
+    print(
+        f"{len(members)} runs in {len(stacks)} stacks, ready after "
+        f"{time.monotonic() - started:.1f} s",
+        flush=True,
+    )
+    rows: list[Row] = []
+    with ThreadPoolExecutor(STREAMS if device == "cuda" else 1) as pool, path.open("w") as file:
+        jobs = {
+            pool.submit(run_stack, s, g, urgent=k < URGENT): s
+            for k, (s, g) in enumerate(zip(stacks, graphs, strict=True))
+        }
+        for job in as_completed(jobs):
+            pairs = zip(jobs[job].members, job.result(), strict=True)
+            found = [{**m._asdict(), "loss": round(loss, 5)} for m, loss in pairs]
+            file.writelines(json.dumps(row) + "\n" for row in found)
+            file.flush()
+            rows += found
+            print(
+                f"{time.monotonic() - started:6.1f} s: width {found[0]['n_embd']}, "
+                f"{len(found)} of {jobs[job].steps} steps",
+                flush=True,
+            )
     seconds = time.monotonic() - started
     flop = sum(plan.family.flop(m.n_embd, m.steps) for m in members)
     print(f"{flop:.2e} FLOP in {seconds:.1f} s: {flop / seconds:.2e} FLOP/s", flush=True)
@@ -263,10 +277,11 @@ def tuning_members(plan: Plan) -> list[Member]:
     ]
 
 
-def fit_rule(rows: list[dict[str, float]]) -> tuple[float, float, float]:
+def fit_rule(rows: list[Row]) -> tuple[float, float, float]:
     """Fit log(best rate) = a + p log(width) + q log(steps) to the vertices of parabolas."""
     cells: dict[tuple[float, float], dict[float, list[float]]] = defaultdict(
-        lambda: defaultdict(list))
+        lambda: defaultdict(list)
+    )
     for r in rows:
         cells[r["n_embd"], r["steps"]][r["rate"]].append(r["loss"])
     points = []
@@ -278,21 +293,24 @@ def fit_rule(rows: list[dict[str, float]]) -> tuple[float, float, float]:
         best = -b / (2 * a) if a > 0 else rates[losses.argmin()]
         best = float(np.clip(best, rates[0], rates[-1]))
         points.append((1.0, math.log(d), math.log(steps), best))
-        print(f"d {d:4d} steps {steps:6d}: best rate {math.exp(best):.4f}; "
-              + " ".join(f"{x:.4f}" for x in losses), flush=True)
+        print(
+            f"d {d:4d} steps {steps:6d}: best rate {math.exp(best):.4f}; "
+            + " ".join(f"{x:.4f}" for x in losses),
+            flush=True,
+        )
     table = np.array(points)
     a, p, q = np.linalg.lstsq(table[:, :3], table[:, 3], rcond=None)[0]
     return float(f"{math.exp(a):.3g}"), round(float(p), 2), round(float(q), 2)
 
 
 def main_members(plan: Plan) -> list[Member]:
-    family = plan.family
-    cells = [(plan.c_big * k, d, plan.big_seeds) for k in plan.around for d in plan.big_widths]
-    cells += [(b, d, plan.small_seeds) for b, ds in plan.small_widths.items() for d in ds]
+    cells = [(plan.c_big * k, d, plan.big_seeds, 1.0) for k in AROUND for d in plan.big_widths]
+    cells += [(plan.c_big, d, 2, k) for k in RATE_CHECK for d in plan.big_widths]
+    cells += [(b, d, plan.small_seeds, 1.0) for b, ds in plan.small_widths.items() for d in ds]
     return [
-        Member(d, steps, family.peak_rate(d, steps), 1 + s, budget)
-        for budget, d, seeds in cells
-        for steps in [family.iterations(d, budget)]
+        Member(d, steps, factor * plan.family.peak_rate(d, steps), 1 + s, budget)
+        for budget, d, seeds, factor in cells
+        for steps in [plan.family.iterations(d, budget)]
         for s in range(seeds)
     ]
 
@@ -307,33 +325,26 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("profile", choices=list(PLANS))
     parser.add_argument("stages", nargs="+", choices=["tune", "main"])
-    parser.add_argument("--rule", type=float, nargs=3, help="rate, exponent of width, of steps")
     arguments = parser.parse_args()
     device = "cuda" if torch.cuda.is_available() else "cpu"
     plan = PLANS[arguments.profile]
     torch.backends.cuda.matmul.allow_tf32 = plan.tf32
     trainer.text("base"), trainer.text("dev")
-    rule = tuple(arguments.rule or ())
     for stage in arguments.stages:
         started = time.monotonic()
-        if rule:
-            family = plan.family.__class__(
-                layers=plan.family.layers, context=plan.family.context, batch=plan.family.batch,
-                rate=rule[0], rate_width=rule[1], rate_steps=rule[2])
-            plan = plan._replace(family=family)
         members = tuning_members(plan) if stage == "tune" else main_members(plan)
-        rows = run_all(plan, members, device)
+        path = arguments.folder / f"{arguments.profile}-{stage}"
+        rows = run_all(plan, members, device, path.with_suffix(".jsonl"))
         if stage == "tune":
-            rule = fit_rule(rows)
-            print("rule", rule, flush=True)
+            print("rule", fit_rule(rows), flush=True)
         record = {
-            "script": "benchmarks/gpu/sweep_scaling.py", "stage": stage,
-            "family": vars(plan.family), "rule": rule, "hardware": hardware(device),
+            "script": "benchmarks/gpu/sweep_scaling.py",
+            "stage": stage,
+            "family": vars(plan.family),
+            "hardware": hardware(device),
             "seconds": round(time.monotonic() - started, 1),
-            "runs": [{**r, "loss": round(r["loss"], 5)} for r in rows],
         }
-        path = arguments.folder / f"{arguments.profile}-{stage}.json"
-        path.write_text(json.dumps(record) + "\n")
+        path.with_suffix(".json").write_text(json.dumps(record) + "\n")
 
 
 if __name__ == "__main__":

@@ -218,5 +218,12 @@ def test_several_attempts_have_a_transcript_each(tmp_path: Path) -> None:
 def test_what_can_not_run_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(ReBenchError, match="no profile 'huge'"):
         run_attempts(["guess"], agent="scripted", profile="huge", time_limit_s=1, root=tmp_path)
+    for wrong, told in (
+        ({"agent": "nope"}, "agent 'nope' can't be used: Unknown solver"),
+        ({"agent": "scripted"}, "missing 1 required positional argument: 'steps'"),
+        ({"agent": "react", "model": "nope/x"}, "model 'nope/x' can't be used"),
+    ):
+        with pytest.raises(ReBenchError, match=told):
+            run_attempts(["guess"], time_limit_s=1, root=tmp_path, **wrong)
     with pytest.raises(ReBenchError, match="no environment named 'gues_number'"):
         run_attempts(["gues_number"], agent="scripted", time_limit_s=1, root=tmp_path)

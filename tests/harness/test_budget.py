@@ -50,5 +50,5 @@ def test_the_briefing_holds_the_instructions_and_nothing_hidden() -> None:
 def test_further_limits_are_inspects(tmp_path) -> None:
     environment = load_environment("guess")
     terms = Terms(environment=environment, profile="small", budget=Budget(60), root=tmp_path)
-    task = environment_task(environment, terms, limits={"token_limit": 1000, "cost_limit": 5.0})
+    task = environment_task(terms, limits={"token_limit": 1000, "cost_limit": 5.0})
     assert (task.token_limit, task.cost_limit, task.working_limit) == (1000, 5.0, 60)

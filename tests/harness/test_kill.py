@@ -20,10 +20,11 @@ from pathlib import Path
 from inspect_ai import Task, eval
 from openrebench.harness.run import run_attempts
 
-eval(Task(solver=[]), model="none/none", display="none", log_dir=sys.argv[1] + "/first")
-root, count, rng = Path(sys.argv[1]), int(sys.argv[2]), random.Random(int(sys.argv[3]))
-for number in range(count):
-    folder = root / str(number)
+eval(Task(solver=[]), model="none/none", display="none", log_dir=sys.argv[1] + "/first" + sys.argv[2])
+root, numbers = Path(sys.argv[1]), sys.argv[2:]
+rng = random.Random(numbers[0])
+for number in numbers:
+    folder = root / number
     folder.mkdir()
     runner = os.fork()
     if runner == 0:
@@ -43,11 +44,18 @@ def test_what_was_acknowledged_is_in_the_log(tmp_path: Path) -> None:
     background = {"do": "run", "command": f"{STRAY} > /dev/null 2>&1 & true"}
     steps = [background, {"do": "score", "times": 10_000}]
     (tmp_path / "steps.json").write_text(json.dumps(steps))
-    command = [sys.executable, "-c", RUNNERS, str(tmp_path), str(MOMENTS), "7"]
-    subprocess.run(command, check=True, timeout=120, capture_output=True)
+    halves = [
+        start_runners(tmp_path, numbers) for numbers in (range(0, MOMENTS, 2), range(1, MOMENTS, 2))
+    ]
+    assert [half.wait(timeout=120) for half in halves] == [0, 0]
     told = sum(check_run(tmp_path / str(number)) for number in range(MOMENTS))
     assert told > MOMENTS  # the moments were not all before the first score
     assert_nothing_runs()
+
+
+def start_runners(root: Path, numbers: range) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-c", RUNNERS, str(root), *map(str, numbers)]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def check_run(folder: Path) -> int:

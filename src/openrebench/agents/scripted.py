@@ -26,10 +26,10 @@ def scripted(steps: str, acknowledge: str | None = None) -> Agent:
         steps: YAML or JSON file on the host (see `read_steps`).
         acknowledge: File on the host that gets a line for every score that was returned.
     """
+    played = read_steps(Path(steps))
 
     async def execute(state: AgentState) -> AgentState:
         live.current().settings["steps"] = Path(steps).name
-        played = read_steps(Path(steps))
         for step in played:
             if isinstance(step, Submit):
                 break

@@ -18,7 +18,8 @@ from openrebench.analysis.best_of_k import Counts, Estimator, weights
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
-CHUNK = 1 << 21  # scores in memory at a time
+CHUNK = 1 << 17  # scores in memory at a time
+ONE_THREAD = 1 << 18  # multiplications up to which OpenBLAS starts no further thread
 LEVEL = 0.95
 
 
@@ -101,13 +102,22 @@ class Sample:
                 continue
             drawn = np.sort(self.values[:, column][draws[:, members]], axis=1)
             where = [i for i, cell in enumerate(cells) if cell.column == column]
-            found[:, where] = drawn @ np.stack(
-                [self._weights(len(members), cells[i]) for i in where], axis=1
-            )
+            each = [self._weights(len(members), cells[i]) for i in where]
+            found[:, where] = _product(drawn, np.stack(each, axis=1))
         return found
 
     def _weights(self, n: int, cell: Cell) -> FloatArray:
         return weights(n, cell.k, cell.estimator, self.counts)
+
+
+def _product(drawn: FloatArray, each: FloatArray) -> FloatArray:
+    """Multiply matrices in blocks that BLAS gives to one thread.
+
+    With more threads than free cores its threads wait for each other, and take several times
+    as long.
+    """
+    rows = max(1, ONE_THREAD // each.size)
+    return np.concatenate([drawn[i : i + rows] @ each for i in range(0, len(drawn), rows)])
 
 
 def stream(seed: int, *labels: str) -> np.random.Generator:

@@ -129,14 +129,7 @@ def estimated(
     chosen = tuple(allocations(group) if chosen is None else chosen)
     chosen = tuple(a._replace(cell=_by(group, a.cell, options.estimator)) for a in chosen)
     cells = [allocation.cell for allocation in chosen]
-    resampled = [
-        sample.resampled(
-            cells,
-            options.resamples,
-            stream(options.seed, group.kind, group.solver, name),
-        )
-        for name, sample in zip(group.environments, group.samples, strict=True)
-    ]
+    resampled = [_resampled(group, cells, options, i) for i in range(len(group.samples))]
     per_environment = _points(group, cells)
     return Estimates(
         group=group,
@@ -150,6 +143,12 @@ def estimated(
         per_environment=per_environment,
         options=options,
     )
+
+
+def _resampled(group: Group, cells: Sequence[Cell], options: Options, i: int) -> FloatArray:
+    """Resample one environment, from a random stream of its own."""
+    rng = stream(options.seed, group.kind, group.solver, group.environments[i])
+    return group.samples[i].resampled(cells, options.resamples, rng)
 
 
 def _by(group: Group, cell: Cell, estimator: Estimator) -> Cell:

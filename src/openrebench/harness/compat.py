@@ -4,6 +4,7 @@ Each function has a contract test in tests/harness/test_compat.py, so that an up
 one says which.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from contextvars import copy_context
@@ -11,6 +12,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from inspect_ai._eval.loader import solver_from_spec
+from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.agent import AgentState
 from inspect_ai.event import ErrorEvent, ModelEvent, SampleLimitEvent, ScoreEvent
 from inspect_ai.log import (
@@ -22,13 +25,15 @@ from inspect_ai.log import (
     write_eval_log,
 )
 from inspect_ai.log._samples import sample_active
-from inspect_ai.model import ModelUsage
+from inspect_ai.model import Model, ModelUsage, get_model
 from inspect_ai.model._model import sample_model_usage
 from inspect_ai.scorer import Score
 from inspect_ai.scorer import score as inspect_score
+from inspect_ai.solver import SolverSpec
 from inspect_ai.util import concurrency, sample_limits, store
 
 from openrebench.core.attempt import Ended
+from openrebench.errors import ReBenchError
 
 CANCELLED = "CancelledError"
 
@@ -59,6 +64,38 @@ def sample_clock() -> Clock:
 def versions() -> dict[str, str]:
     """Versions of what runs the agent."""
     return {"inspect_ai": version("inspect_ai")}
+
+
+def make_model(name: str, arguments: Mapping[str, Any]) -> Model:
+    """Make a model.
+
+    Raises:
+        ReBenchError: Inspect does not know it, or it lacks a key or a package.
+    """
+    try:
+        return get_model(name, memoize=False, **arguments)
+    except (PrerequisiteError, ValueError, TypeError) as error:
+        raise ReBenchError(f"model '{name}' can't be used: {_first_sentence(error)}") from error
+
+
+def make_solver(name: str, arguments: Mapping[str, Any]) -> SolverSpec:
+    """Name a solver or agent for Inspect, once it is known that it can be made.
+
+    Raises:
+        ReBenchError: Inspect does not know it, or it does not take these arguments.
+    """
+    spec = SolverSpec(name, dict(arguments), dict(arguments))
+    try:
+        solver_from_spec(spec)
+    except (PrerequisiteError, LookupError, ValueError, TypeError) as error:
+        raise ReBenchError(f"agent '{name}' can't be used: {_first_sentence(error)}") from error
+    return spec
+
+
+def _first_sentence(error: Exception) -> str:
+    """Give an error's text as one line without Inspect's colour marks."""
+    text = re.sub(r"\[/?[a-z ]+\]", "", str(error)).removeprefix("ERROR: ")
+    return " ".join(text.split())
 
 
 def solver_name() -> str:

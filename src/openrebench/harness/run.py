@@ -10,11 +10,11 @@ from inspect_ai import eval as inspect_eval
 from inspect_ai.solver import SolverSpec
 from pydantic import JsonValue
 
-from openrebench import _registry  # noqa: F401 - registers agents, sandbox and models
+from openrebench.agents import literal_search, scripted, scripted_model
 from openrebench.core.catalog import load_environment
 from openrebench.core.environment import Environment
 from openrebench.errors import ReBenchError
-from openrebench.harness import live
+from openrebench.harness import compat, live
 from openrebench.harness.budget import Budget
 from openrebench.harness.lifecycle import Terms
 from openrebench.harness.progress import shown_progress
@@ -24,6 +24,7 @@ from openrebench.harness.transcripts import keep_transcripts
 PACKAGE = "openrebench"
 DEFAULT_AGENT = "react"
 OWN_AGENTS = ("literal_search", "scripted")
+REGISTERED = (literal_search, scripted, scripted_model)  # Inspect finds what was imported
 SEEDED = ("literal_search",)
 
 
@@ -64,34 +65,35 @@ def run_attempts(  # noqa: PLR0913 - one argument for each option of `re-bench r
         KeyboardInterrupt: It was interrupted; the attempts have ended and kept their scores.
         ReBenchError: An environment can't run here.
     """
-    environments = [load_environment(name) for name in card_names]
-    for environment in environments:
-        _check_available(environment, profile)
     arguments = {**(agent_args or {}), **({"seed": seed} if agent in SEEDED else {})}
     tasks = [
-        environment_task(
-            environment,
-            Terms(
-                environment=environment,
-                profile=profile,
-                budget=Budget(time_limit_s),
-                root=root.resolve(),
-                settings=arguments,
-            ),
-            epochs=attempts,
-            limits=limits,
-        )
-        for environment in environments
+        environment_task(terms, epochs=attempts, limits=limits)
+        for terms in _terms(card_names, profile, Budget(time_limit_s), root.resolve(), arguments)
     ]
     options = {
-        "model": model,
-        "model_args": dict(model_args or {}),
+        "model": compat.make_model(model, model_args or {}),
         "solver": _solver(agent, arguments),
         "max_samples": parallel,
         "max_tasks": 1,
         "display": "none",
     }
     return _evaluate(tasks, root.resolve(), options)
+
+
+def _terms(
+    card_names: Sequence[str],
+    profile: str,
+    budget: Budget,
+    root: Path,
+    settings: dict[str, JsonValue],
+) -> list[Terms]:
+    environments = [load_environment(name) for name in card_names]
+    for environment in environments:
+        _check_available(environment, profile)
+    return [
+        Terms(environment=environment, profile=profile, budget=budget, root=root, settings=settings)
+        for environment in environments
+    ]
 
 
 def _check_available(environment: Environment, profile: str) -> None:
@@ -105,7 +107,7 @@ def _solver(agent: str, arguments: Mapping[str, JsonValue]) -> SolverSpec | None
     if agent == DEFAULT_AGENT:
         return None
     name = f"{PACKAGE}/{agent}" if agent in OWN_AGENTS else agent
-    return SolverSpec(name, dict(arguments), dict(arguments))
+    return compat.make_solver(name, arguments)
 
 
 def _evaluate(tasks: list[Task], root: Path, options: Mapping[str, Any]) -> list[Path]:

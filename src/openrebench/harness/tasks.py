@@ -55,24 +55,19 @@ def briefing(environment: Environment, profile: str, budget: Budget) -> str:
 
 
 def environment_task(
-    environment: Environment,
-    terms: Terms,
-    *,
-    epochs: int = 1,
-    limits: Mapping[str, float] | None = None,
+    terms: Terms, *, epochs: int = 1, limits: Mapping[str, float] | None = None
 ) -> Task:
     """Build the task for an environment.
 
     Args:
-        environment: What is attempted.
-        terms: Profile, budget and the rest that all attempts share.
+        terms: Environment, profile, budget and the rest that all attempts share.
         epochs: How many attempts.
         limits: Further limits by Inspect's names, such as `token_limit`.
     """
-    card = environment.card
+    card = terms.environment.card
     sample = Sample(
         id=card.id,
-        input=briefing(environment, terms.profile, terms.budget),
+        input=briefing(terms.environment, terms.profile, terms.budget),
         metadata={"environment": card.label(terms.profile)},
     )
     arguments: dict[str, Any] = {
@@ -132,15 +127,14 @@ def _register(card: TaskCard) -> Callable[..., Task]:
         attempts: str | None = None,
         charge_scoring: bool = True,
     ) -> Task:
-        loaded = load_environment(card.id)
         terms = Terms(
-            environment=loaded,
+            environment=load_environment(card.id),
             profile=profile,
             budget=Budget.parse(budget),
             root=attempts_root(attempts),
             charge_scoring=charge_scoring,
         )
-        return environment_task(loaded, terms, epochs=epochs)
+        return environment_task(terms, epochs=epochs)
 
     return environment
 

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Self
 
 from openrebench.isolation import box, probe, snapshot
+from openrebench.isolation.cuda_worker import CudaWorker
 from openrebench.isolation.layout import Bind, BoxSpec, worker_env
 from openrebench.isolation.runner import Device, IsolationMode, Limits, RunResult
 from openrebench.isolation.worker import WarmWorker, Worker
@@ -87,22 +88,34 @@ class LocalRunner:
         )
 
     @contextlib.contextmanager
-    def worker(
-        self, submission: Path, limits: Limits, *, device: Device = "cpu"
-    ) -> Iterator[Worker]:
+    def worker(self, submission: Path, limits: Limits) -> Iterator[Worker]:
         """Start a worker that has the submission's files (see `Runner.worker`).
 
         One at a time: a second caller waits.
         """
         files = snapshot.take(submission, ["**/*"], limits.tmp_bytes).files
         with self._lock:
-            warm = self._warm(limits, device)
+            warm = self._warm(limits, "cpu")
             try:
                 yield Worker(files, warm)
             finally:
                 warm.close()
                 if not self._closed:
-                    self._spare = self._background.submit(_warmed, self._mode, limits, device)
+                    self._spare = self._background.submit(_warmed, self._mode, limits, "cpu")
+
+    @contextlib.contextmanager
+    def cuda_worker(self, files: Mapping[str, bytes], limits: Limits) -> Iterator[CudaWorker]:
+        """Start a worker that computes on a GPU (see `cuda_worker`)."""
+        with self._lock:
+            warm = self._warm(limits, "cuda")
+            worker = CudaWorker(files, warm)
+            try:
+                yield worker
+            finally:
+                warm.close()
+                worker.close()
+                if not self._closed:
+                    self._spare = self._background.submit(_warmed, self._mode, limits, "cuda")
 
     def warm_up(self, limits: Limits, *, device: Device = "cpu") -> None:
         """Start the first worker in the background, so that the first score waits less."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from pydantic import BaseModel, ConfigDict, Field
 
 if TYPE_CHECKING:
+    from openrebench.isolation.cuda_worker import CudaWorker
     from openrebench.isolation.worker import Worker
 
 Device = Literal["cpu", "cuda"]
@@ -102,9 +103,7 @@ class Runner(Protocol):
             RunnerUnavailable: The sandbox could not be started.
         """
 
-    def worker(
-        self, submission: Path, limits: Limits, *, device: Device = "cpu"
-    ) -> AbstractContextManager["Worker"]:
+    def worker(self, submission: Path, limits: Limits) -> AbstractContextManager["Worker"]:
         """Start a worker that has the submission's files and nothing else of ours.
 
         The worker is killed, with every process it started, when the context ends.
@@ -112,7 +111,19 @@ class Runner(Protocol):
         Args:
             submission: Folder of the files to score.
             limits: Limits of the worker; `call_timeout_s` holds for each call.
-            device: What the worker computes on.
+
+        Raises:
+            RunnerUnavailable: The sandbox could not be started.
+        """
+
+    def cuda_worker(
+        self, files: Mapping[str, bytes], limits: Limits
+    ) -> AbstractContextManager["CudaWorker"]:
+        """Start a worker that computes on a GPU and shares device memory with this side.
+
+        Args:
+            files: The submission's files by relative path.
+            limits: As for `worker`.
 
         Raises:
             RunnerUnavailable: The sandbox could not be started.

@@ -48,8 +48,9 @@ def main() -> NoReturn:
     name = f"{order['module']}.{order['function']}"
     while True:
         request, fds = receive(control)
-        with answered(control, request[:NONCE_BYTES]):
-            for x, out in buffers.pairs(request[NONCE_BYTES:], fds):
+        nonce, lengths = request[:NONCE_BYTES], request[NONCE_BYTES:]
+        with answered(control, nonce):
+            for x, out in buffers.pairs(lengths, fds):
                 call(function, x, out, name)
             if order["device"] == "cuda":
                 torch.cuda.synchronize()
@@ -102,13 +103,13 @@ class Buffers:
         ]
         self.shared = list(zip(*both, strict=True))
 
-    def pairs(self, request: bytes, fds: list[int]) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    def pairs(self, lengths: bytes, fds: list[int]) -> list[tuple[torch.Tensor, torch.Tensor]]:
         """Give the inputs of a request and the places of their outputs."""
         if self.device == "cpu":
             x = private(fds[0])
             return [(x, self.output[: len(x)])]
-        lengths = json.loads(request)
-        return [(x[:n], out[:n]) for n, (x, out) in zip(lengths, self.shared, strict=False)]
+        both = zip(json.loads(lengths), self.shared, strict=False)
+        return [(x[:n], out[:n]) for n, (x, out) in both]
 
 
 def shared(fd: int) -> torch.Tensor:

@@ -80,7 +80,7 @@ def _results(environment: str) -> pl.DataFrame:
         what=kind,
         label=pl.when(human)
         .then(pl.concat_str("model", "budget", separator=", "))
-        .otherwise(pl.concat_str("model", _allocation(), separator=", ")),
+        .otherwise(pl.concat_str("model", _allocation(), separator=", ", ignore_nulls=True)),
         budget_h=pl.col("budget_h").cast(pl.Float64),
         score="score",
         source="source",
@@ -113,7 +113,7 @@ def by_date() -> pl.DataFrame:
 
 
 def _allocation() -> pl.Expr:
-    """The length of the runs behind a budget, where it was said."""
+    """The length of the runs behind a budget; null where it was not said."""
     budget = pl.col("budget")
     return (
         pl.when(budget.str.contains("30-min|30min"))
@@ -124,7 +124,7 @@ def _allocation() -> pl.Expr:
         .then(pl.lit("45-min runs"))
         .when(budget.str.contains("2-h runs|x2h"))
         .then(pl.lit("2-h runs"))
-        .otherwise(pl.lit("runs of unknown length"))
+        .otherwise(pl.lit(None, pl.String))
     )
 
 

@@ -85,10 +85,9 @@ def legend(size: Size, count: int) -> alt.Legend:
     return alt.Legend(orient="top", direction="horizontal", columns=columns, title=None)
 
 
-def time_axis(title: str, ticks_h: Sequence[float], size: Size) -> alt.Axis:
-    """Axis of times in hours, with ticks where people expect them."""
-    wanted = 5 if size.narrow else 9
-    step = max(1, -(-len(ticks_h) // wanted))
+def time_axis(title: str, ticks_h: Sequence[float], most: int = 9) -> alt.Axis:
+    """Axis of times in hours, with at most so many ticks, where people expect them."""
+    step = max(1, -(-len(ticks_h) // most))
     return alt.Axis(title=title, values=list(ticks_h)[::step], labelExpr=TIME_LABEL, grid=True)
 
 

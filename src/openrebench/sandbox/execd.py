@@ -43,13 +43,8 @@ class Link:
         self.open = True
         self._inbox = bytearray()
         self._header: Request | None = None
-        self._outbox: deque[memoryview] = deque()
+        self.outbox: deque[memoryview] = deque()
         sock.setblocking(False)
-
-    @property
-    def wants_to_write(self) -> bool:
-        """Whether something is still to be sent."""
-        return bool(self._outbox)
 
     def receive(self) -> Iterator[tuple[Request, bytes]]:
         """Read what is there and yield the frames that are whole."""
@@ -83,22 +78,22 @@ class Link:
         head = header | {"size": sum(map(len, parts))}
         for part in (json.dumps(head).encode() + b"\n", *parts):
             if part:
-                self._outbox.append(memoryview(part))
+                self.outbox.append(memoryview(part))
         self.flush()
 
     def flush(self) -> None:
         """Send what the socket takes now."""
-        while self._outbox:
+        while self.outbox:
             try:
-                sent = self.sock.send(self._outbox[0])
+                sent = self.sock.send(self.outbox[0])
             except BlockingIOError:
                 return
             except OSError:
                 self.open = False
                 return
-            self._outbox[0] = self._outbox[0][sent:]
-            if not self._outbox[0]:
-                self._outbox.popleft()
+            self.outbox[0] = self.outbox[0][sent:]
+            if not self.outbox[0]:
+                self.outbox.popleft()
 
 
 class Tail:
@@ -160,7 +155,8 @@ class Server:
         self.waiting: list[tuple[Request, bytes, float]] = []
         self.cleared: set[int] = set()
         self.base_env = dict(os.environ)
-        self.oom_fd = _open_own_oom_score()
+        # Opened now: a process that is closed to others can't open its own files either.
+        self.oom_fd = os.open("/proc/self/oom_score_adj", os.O_RDWR | os.O_CLOEXEC)
 
     def run(self) -> None:
         """Serve until the host is gone; as process 1, everything ends with it."""
@@ -176,7 +172,7 @@ class Server:
 
     def _watch_socket(self) -> None:
         events = selectors.EVENT_READ
-        if self.link.wants_to_write:
+        if self.link.outbox:
             events |= selectors.EVENT_WRITE
         self.selector.modify(self.link.sock, events, self._on_socket)
 
@@ -196,7 +192,9 @@ class Server:
             if request["op"] == "exec":
                 self._start(request, payload, time.monotonic() + FORK_PATIENCE_S)
             elif request["op"] == "kill":
-                self._kill(int(request["target"]))
+                for command in self.commands.values():
+                    if command.id == request["target"]:
+                        command.kill()
                 self._answer(request["id"], {})
             elif request["op"] == "read":
                 self._answer(request["id"], {}, read_file(request["path"], request["limit"]))
@@ -208,11 +206,6 @@ class Server:
 
     def _answer(self, request_id: int, header: Request, *parts: bytes) -> None:
         self.link.send({"id": request_id, **header}, *parts)
-
-    def _kill(self, request_id: int) -> None:
-        for command in self.commands.values():
-            if command.id == request_id:
-                command.kill()
 
     def _start(self, request: Request, stdin: bytes, give_up_at: float) -> None:
         try:
@@ -364,11 +357,6 @@ def _open_regular(path: str, flags: int) -> int:
     if stat.S_ISDIR(kind):
         raise IsADirectoryError(errno.EISDIR, "is a directory", path)
     raise OSError(errno.EINVAL, "is not a regular file", path)
-
-
-def _open_own_oom_score() -> int:
-    """Open the score while it is ours to open: a closed process can't open its own files."""
-    return os.open("/proc/self/oom_score_adj", os.O_RDWR | os.O_CLOEXEC)
 
 
 def _close_to_others() -> None:

@@ -2,9 +2,12 @@
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from openrebench.core.card import Profile
 from openrebench.textbase.build import VOCABULARY
+
+if TYPE_CHECKING:
+    from openrebench.core.card import Profile
 
 HEAD_WIDTH = 8
 WARM_UP_SHARE = 0.05
@@ -35,7 +38,7 @@ class Family:
     rate_steps: float
 
     @classmethod
-    def of(cls, profile: Profile) -> "Family":
+    def of(cls, profile: "Profile") -> "Family":
         """Read the family from a profile's parameters."""
         numbers = {k: float(profile.parameters[k]) for k in ("rate", "rate_width", "rate_steps")}
         return cls(

@@ -118,12 +118,22 @@ class Look:
     shape: alt.Shape
 
     @classmethod
-    def of(cls, frame: pl.DataFrame, palette: Palette, size: Size, *, key: bool) -> "Look":
-        """Fit the axes to some curves over the budget."""
+    def of(
+        cls, frame: pl.DataFrame, palette: Palette, size: Size, *, key: bool, ticks: int = 9
+    ) -> "Look":
+        """Fit the axes to some curves over the budget.
+
+        Args:
+            frame: Rows of `curve_frame`.
+            palette: Colours of the section.
+            size: For the legend.
+            key: Whether there is a legend.
+            ticks: Most ticks of the budget axis.
+        """
         present = frame["solver"].unique(maintain_order=True).to_list()
         low_h, high_h = (float(v) for v in frame.select("budget_h").to_series().sort()[[0, -1]])
-        ticks = [hours for hours in TICKS_H if low_h * 0.999 <= hours <= high_h * 1.001]
-        axis = time_axis("total time budget", ticks, size)
+        inside = [hours for hours in TICKS_H if low_h * 0.999 <= hours <= high_h * 1.001]
+        axis = time_axis("total time budget", inside, min(ticks, 5) if size.narrow else ticks)
         shown = legend(size, len(present)) if key else None
         return cls(
             low_h=low_h,

@@ -34,7 +34,7 @@ def panels_figure(frame: pl.DataFrame, texts: Texts, palette: Palette) -> Figure
 def _draw(frame: pl.DataFrame, size: Size, texts: Texts, palette: Palette) -> Any:  # noqa: ANN401
     columns = 1 if size.narrow else COLUMNS
     width = (size.width - GUTTER * (columns - 1)) // columns
-    look = Look.of(frame, palette, size if size.narrow else Size(width, ""), key=True)
+    look = Look.of(frame, palette, size, key=True, ticks=4)
     order = frame["environment"].unique(maintain_order=True).to_list()
     line = alt.Chart().mark_rule(strokeDash=[2, 3], color=GREY).encode(y=alt.datum(1.0))
     layered = alt.layer(*curve_layers(None, look), line, data=frame)

@@ -1,6 +1,6 @@
 """What others published: points of one environment, and scores by date."""
 
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 import polars as pl
@@ -22,7 +22,8 @@ from openrebench.report.theme import (
 
 HEADING = "published, full size: not comparable"
 HEIGHT, LABEL_PX, LABEL_WIDTH = 320, 13, 210
-FIRST_H, LAST_H = 0.4, 80.0
+FIRST_H, LAST_H, EARLY_H = 0.4, 80.0, 4.0
+Side = Literal["left", "right"]
 TICKS_H = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 ATTEMPT, BEST_OF_K = "human attempt", "human, best of k"
 KINDS = {
@@ -60,9 +61,9 @@ def _draw(points: pl.DataFrame, size: Size, subject: str) -> Any:  # noqa: ANN40
     marks = alt.Scale(domain=present, range=[KINDS[kind][1] for kind in present])
     key = legend(size, len(present))
     top = _top(points)
-    x = alt.X("budget_h:Q", axis=time_axis("total time budget", TICKS_H, size)).scale(
-        type="log", domain=[FIRST_H, LAST_H], nice=False
-    )
+    x = alt.X(
+        "budget_h:Q", axis=time_axis("total time budget", TICKS_H, 5 if size.narrow else 9)
+    ).scale(type="log", domain=[FIRST_H, LAST_H], nice=False)
     y = alt.Y("score:Q", title="normalised score (published scale)").scale(domain=[0, top])
     base = alt.Chart(points).encode(
         x=x,
@@ -84,26 +85,26 @@ def _draw(points: pl.DataFrame, size: Size, subject: str) -> Any:  # noqa: ANN40
 
 
 def _texts(points: pl.DataFrame, x: alt.X, paint: alt.Scale, top: float) -> list[alt.Chart]:
-    """Names beside the points: humans' to the left, agents' in one column to the right."""
+    """Names beside the points: agents' in one column to the right, humans' where there is room."""
     gap = top * LABEL_PX / HEIGHT
     agents = _placed(points.filter(pl.col("what").str.starts_with("agent")), gap, top)
-    humans = points.filter(pl.col("what") == "human, printed")
-    sides = [_placed(part, gap, top) for part in humans.partition_by("budget_h")]
-    layers = []
-    for data, edge, align in (
-        (agents, pl.lit(LAST_H * 1.02), "left"),
-        *((part, pl.col("budget_h") * 0.86, "right") for part in sides),
-    ):
-        base = alt.Chart(data.with_columns(edge=edge)).encode(
-            color=alt.Color("what:N").scale(paint)
-        )
-        rule = base.mark_rule(strokeWidth=0.7, opacity=0.6)
-        words = base.mark_text(align=align, dx=3 if align == "left" else -3, fontSize=11, limit=250)
-        layers += [
-            rule.encode(x=x, x2="edge:Q", y="score:Q", y2="label_y:Q"),
-            words.encode(x=alt.X("edge:Q"), y="label_y:Q", text="label:N"),
-        ]
+    layers = _named(agents.with_columns(edge=pl.lit(LAST_H * 1.02)), x, paint, "left")
+    for part in points.filter(pl.col("what") == "human, printed").partition_by("budget_h"):
+        early = part["budget_h"][0] < EARLY_H
+        edge = pl.col("budget_h") * (1.16 if early else 0.86)
+        side: Side = "left" if early else "right"
+        layers += _named(_placed(part, gap, top).with_columns(edge=edge), x, paint, side)
     return layers
+
+
+def _named(data: pl.DataFrame, x: alt.X, paint: alt.Scale, side: Side) -> list[alt.Chart]:
+    base = alt.Chart(data).encode(color=alt.Color("what:N").scale(paint))
+    rule = base.mark_rule(strokeWidth=0.7, opacity=0.6)
+    words = base.mark_text(align=side, dx=3 if side == "left" else -3, fontSize=11, limit=250)
+    return [
+        rule.encode(x=x, x2="edge:Q", y="score:Q", y2="label_y:Q"),
+        words.encode(x=alt.X("edge:Q"), y="label_y:Q", text="label:N"),
+    ]
 
 
 def _placed(points: pl.DataFrame, gap: float, top: float) -> pl.DataFrame:

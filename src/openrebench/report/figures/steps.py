@@ -128,12 +128,12 @@ def _time_scale(rows: pl.DataFrame, first_h: float, size: Size) -> alt.X:
     last_h = last if isinstance(last, float) and last > 0 else 1.0
     if first_h:
         ticks = [rung / HOUR_S for rung in LADDER_S if first_h <= rung / HOUR_S <= last_h]
-        axis = time_axis("working time", ticks, size)
+        axis = time_axis("working time", ticks, 5 if size.narrow else 9)
         return alt.X("at:Q", axis=axis).scale(type="log", domain=[first_h, last_h], nice=False)
     count = 4 if size.narrow else 8
     step = min((step for step in NICE_STEPS_H if last_h / step <= count), default=last_h)
     ticks = [i * step for i in range(int(last_h / step * 1.001) + 1)]
-    axis = time_axis("working time", ticks, size)
+    axis = time_axis("working time", ticks, 5 if size.narrow else 9)
     return alt.X("at:Q", axis=axis).scale(domain=[0, last_h], nice=False)
 
 

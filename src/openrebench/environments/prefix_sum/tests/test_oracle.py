@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from openrebench.core.seed import Seed
-from openrebench.environments.prefix_sum.environment import correctness_inputs
+from openrebench.environments.prefix_sum.inputs import correctness_inputs
 from openrebench.environments.prefix_sum.hidden import oracle
 
 

@@ -108,7 +108,9 @@ class Graph:
             return [self._encode(v) for v in value]
         if isinstance(value, torch.dtype):
             return {"dtype": str(value).removeprefix("torch.")}
-        if isinstance(value, torch.device | torch.layout | torch.memory_format):
+        if isinstance(value, torch.memory_format):
+            return {"format": str(value).removeprefix("torch.")}
+        if isinstance(value, torch.device | torch.layout):
             return {"ignored": str(value)}
         if value is None or isinstance(value, bool | int | float):
             return value

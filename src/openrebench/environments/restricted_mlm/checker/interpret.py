@@ -17,6 +17,7 @@ MAX_ELEMENTS = 1 << 27  # of one tensor: half a gigabyte
 MAX_LIVE_ELEMENTS = 1 << 28  # of all tensors alive at a time
 LINE = re.compile(r"^[\w.-]{1,40}:\d{1,6}$")
 NAME = re.compile(r"^(tokens|c\d{1,6}|t\d{1,6}\.\d{1,4})$")
+FACTORIES = ("zeros", "ones", "full", "arange")
 TYPES = {"float32": FLOAT, "int64": INTEGER}
 
 
@@ -142,11 +143,11 @@ def _call(node: Node, values: Mapping[str, Tensor], fixed: set[int]) -> list[Ten
         raise RuleBroken(f"{node.where} {problem}")
     if node.op in IN_PLACE and args[0].untyped_storage()._cdata in fixed:
         raise RuleBroken(f"{node.where} writes into a parameter, a constant or the tokens")
-    for key in ("device", "layout", "memory_format", "pin_memory"):
+    for key in ("device", "layout", "pin_memory"):
         kwargs.pop(key, None)
-    if "new_" not in node.op and not any(isinstance(v, Tensor) for v in args) and args:
-        kwargs["device"] = values["tokens"].device
     _, name, overload = node.op.split(".")
+    if name in FACTORIES:
+        kwargs["device"] = values["tokens"].device
     try:
         result = getattr(getattr(torch.ops.aten, name), overload)(*args, **kwargs)
     except (RuntimeError, IndexError, TypeError, ValueError, NotImplementedError) as error:
@@ -179,7 +180,9 @@ def _value(raw: Any, values: Mapping[str, Tensor], node: Node) -> Any:
         if content not in TYPES:
             raise RuleBroken(f"{node.where} casts to {str(content)[:20]}; use float32 or int64")
         return TYPES[content]
-    if kind == "ignored":
+    if kind == "format" and content == "contiguous_format":
+        return torch.contiguous_format
+    if kind in ("ignored", "format"):
         return None
     raise BadGraph(f"{node.where} has an argument of type {str(content)[:40]}")
 

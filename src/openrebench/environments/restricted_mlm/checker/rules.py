@@ -11,15 +11,23 @@ import torch
 
 FLOAT, INTEGER = torch.float32, torch.int64
 
-PRODUCTS = "mm bmm addmm baddbmm dot mv addmv matmul linear outer embedding mul.Tensor mul.Scalar mul_.Tensor mul_.Scalar"
-SUMS = "add.Tensor add.Scalar add_.Tensor add_.Scalar sub.Tensor sub.Scalar sub_.Tensor sub_.Scalar rsub.Tensor rsub.Scalar neg sum sum.dim_IntList"
+PRODUCTS = (
+    "mm bmm addmm baddbmm dot mv addmv matmul linear outer embedding "
+    "mul.Tensor mul.Scalar mul_.Tensor mul_.Scalar"
+)
+SUMS = (
+    "add.Tensor add.Scalar add_.Tensor add_.Scalar sub.Tensor sub.Scalar sub_.Tensor sub_.Scalar "
+    "rsub.Tensor rsub.Scalar neg sum sum.dim_IntList"
+)
 RELU = "relu relu_"
-INDEXING = "select.int slice.Tensor narrow index.Tensor index_select gather take_along_dim unbind.int split.Tensor split_with_sizes chunk diagonal"
+INDEXING = (
+    "select.int slice.Tensor narrow index.Tensor index_select gather unbind.int split.Tensor "
+    "split_with_sizes diagonal"
+)
 RESHAPING = (
-    "view _unsafe_view reshape expand permute transpose.int t squeeze squeeze.dim squeeze.dims "
-    "unsqueeze flatten.using_ints as_strided unfold cat stack repeat roll flip constant_pad_nd "
-    "clone contiguous detach alias lift_fresh lift_fresh_copy _to_copy copy_ slice_scatter "
-    "select_scatter expand_as view_as movedim.int"
+    "view _unsafe_view _reshape_alias reshape expand permute transpose.int t squeeze squeeze.dim "
+    "squeeze.dims unsqueeze as_strided unfold cat stack repeat roll flip constant_pad_nd clone "
+    "detach alias lift_fresh lift_fresh_copy _to_copy copy_ slice_scatter select_scatter"
 )
 CONSTANTS = "zeros ones full zeros_like ones_like full_like new_zeros new_ones new_full arange"
 

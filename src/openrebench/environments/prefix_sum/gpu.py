@@ -1,0 +1,128 @@
+"""Score a prefix sum on a GPU: the same inputs and checks, timed through shared device memory."""
+
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from openrebench.core.card import Profile
+from openrebench.core.environment import Measurement
+from openrebench.core.seed import Seed
+from openrebench.environments.prefix_sum.inputs import check_floor, correctness_inputs, difference
+from openrebench.errors import InvalidSubmission, Reason
+from openrebench.isolation.cuda_worker import CudaWorker, trivial_s
+from openrebench.isolation.runner import Runner
+from openrebench.isolation.snapshot import take
+
+if TYPE_CHECKING:
+    import torch
+
+LOOKED_AT = 65_536  # secret positions gathered while the clock runs
+CLOCK_ERROR_MS = 0.03  # of the calibrated clock, against events of an honest kernel
+COPIES = 7
+
+
+def score_on_gpu(submission: Path, runner: Runner, profile: Profile, seed: Seed) -> Measurement:
+    """Give the median time of one call in ms: a go over several pairs, less the trivial go.
+
+    Args:
+        submission: Snapshot of the submission's files.
+        runner: Runs the submission.
+        profile: Has `n`, `pairs`, `warm_calls` and `timed_calls`.
+        seed: All randomness of this score.
+    """
+    n, pairs = profile.integer("n"), profile.integer("pairs")
+    inputs = [timed_input(seed, 0, j, n) for j in range(pairs)]
+    spots = [positions(seed, f"calibration {j}", n) for j in range(pairs)]
+    trivial = trivial_s(lambda files: runner.cuda_worker(files, profile.limits), inputs, spots)
+    files = take(submission, ["**/*"], profile.limits.tmp_bytes).files
+    with runner.cuda_worker(files, profile.limits) as worker:
+        worker.load("solution", "prefix_sum", n=n, pairs=pairs)
+        for name, x in correctness_inputs(seed):
+            _checked_go(worker, [_on_device(x)], seed, name)
+        times_ms = _timed(worker, profile, seed, trivial)
+    raw = float(f"{median(times_ms):.4g}")
+    floor_ms = copy_ms(n)
+    check_floor(raw + CLOCK_ERROR_MS, floor_ms)
+    return Measurement(
+        raw=raw,
+        message=f"median {raw} ms over {len(times_ms)} goes of {pairs} calls with {n} elements",
+        details={
+            "times_ms": [round(t, 4) for t in times_ms],
+            "trivial_ms": round(trivial * 1e3, 4),
+            "copy_ms": round(floor_ms, 4),
+        },
+        flags=("physics: faster than a copy of the input",) if raw < floor_ms else (),
+    )
+
+
+def _timed(worker: CudaWorker, profile: Profile, seed: Seed, trivial: float) -> list[float]:
+    """Make warm and timed goes, which the worker can't tell apart; check every output."""
+    n, pairs = profile.integer("n"), profile.integer("pairs")
+    warm, timed = profile.integer("warm_calls"), profile.integer("timed_calls")
+    times_ms = []
+    for k in range(warm + timed):
+        inputs = [timed_input(seed, k, j, n) for j in range(pairs)]
+        elapsed_s = _checked_go(worker, inputs, seed, f"go {k + 1}")
+        times_ms.append((elapsed_s - trivial) * 1e3 / pairs)
+    return times_ms[warm:]
+
+
+def _checked_go(worker: CudaWorker, inputs: "list[torch.Tensor]", seed: Seed, name: str) -> float:
+    """Compare what was looked at, and the whole outputs, with the oracle; gives the seconds."""
+    import torch
+
+    from openrebench.environments.prefix_sum.hidden.cuda_oracle import prefix_sum as oracle
+
+    spots = [positions(seed, f"{name} {j}", len(x)) for j, x in enumerate(inputs)]
+    went = worker.go(inputs, spots)
+    for x, output, looked, spot in zip(inputs, went.outputs, went.looked, spots, strict=True):
+        expected = oracle(x)
+        if not torch.equal(output, expected):
+            sentence = difference(output.cpu().numpy(), expected.cpu().numpy(), name)
+            raise InvalidSubmission(Reason.WRONG_OUTPUT, sentence)
+        if not torch.equal(looked, expected[spot]):
+            raise InvalidSubmission(
+                Reason.WRONG_OUTPUT,
+                f"solution.prefix_sum returned before its output was written ({name})",
+            )
+    return went.elapsed_s
+
+
+def timed_input(seed: Seed, go: int, pair: int, n: int) -> "torch.Tensor":
+    """Draw an input on the device, from a stream of its own: (n,), int32, -10 to 9."""
+    import torch
+
+    stream = torch.Generator(device="cuda")
+    stream.manual_seed(int(seed.rng(f"timed {go} {pair}").integers(1 << 62)))
+    return torch.randint(-10, 10, (n,), dtype=torch.int32, device="cuda", generator=stream)
+
+
+def positions(seed: Seed, name: str, n: int) -> "torch.Tensor":
+    """Draw secret positions to look at."""
+    drawn = seed.rng(f"looked at {name}").integers(0, max(n, 1), min(LOOKED_AT, n))
+    return _on_device(drawn)
+
+
+def _on_device(array: np.ndarray) -> "torch.Tensor":
+    import torch
+
+    return torch.from_numpy(array).to("cuda")
+
+
+def copy_ms(n: int) -> float:
+    """Measure a device copy of `n` numbers with this side's own events: the best of several."""
+    import torch
+
+    source = torch.ones(n, dtype=torch.int32, device="cuda")
+    target = torch.empty_like(source)
+    times = []
+    for _ in range(COPIES):
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        target.copy_(source)
+        end.record()
+        torch.cuda.synchronize()
+        times.append(float(start.elapsed_time(end)))
+    return min(times)
