@@ -295,12 +295,19 @@ def verify(attempt: Path) -> None:
     from openrebench.core.verifying import verify_attempt
 
     stored = read_attempt(attempt)
-    problems = verify_attempt(stored)
+    anchors: list[str] = []
+    transcript = attempt / "transcript.eval"
+    if transcript.exists():
+        with needs_extra("agents"):
+            from openrebench.harness.transcripts import anchors_in
+        anchors = list(anchors_in(transcript))
+    problems = verify_attempt(stored, anchors)
     for problem in problems:
         click.echo(problem)
     if problems:
         sys.exit(EXIT_INVALID)
-    click.echo(f"{len(stored.entries)} entries, all as they were written")
+    noted = f", {len(anchors)} of them noted in the transcript" if anchors else ""
+    click.echo(f"{len(stored.entries)} entries, all as they were written{noted}")
 
 
 @cli.command()

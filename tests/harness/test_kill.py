@@ -20,8 +20,8 @@ from pathlib import Path
 from inspect_ai import Task, eval
 from openrebench.harness.run import run_attempts
 
-eval(Task(solver=[]), model="none/none", display="none", log_dir=sys.argv[1] + "/first" + sys.argv[2])
 root, numbers = Path(sys.argv[1]), sys.argv[2:]
+eval(Task(solver=[]), model="none/none", display="none", log_dir=f"{root}/first{numbers[0]}")
 rng = random.Random(numbers[0])
 for number in numbers:
     folder = root / number
@@ -44,9 +44,7 @@ def test_what_was_acknowledged_is_in_the_log(tmp_path: Path) -> None:
     background = {"do": "run", "command": f"{STRAY} > /dev/null 2>&1 & true"}
     steps = [background, {"do": "score", "times": 10_000}]
     (tmp_path / "steps.json").write_text(json.dumps(steps))
-    halves = [
-        start_runners(tmp_path, numbers) for numbers in (range(0, MOMENTS, 2), range(1, MOMENTS, 2))
-    ]
+    halves = [start_runners(tmp_path, range(first, MOMENTS, 2)) for first in (0, 1)]
     assert [half.wait(timeout=120) for half in halves] == [0, 0]
     told = sum(check_run(tmp_path / str(number)) for number in range(MOMENTS))
     assert told > MOMENTS  # the moments were not all before the first score

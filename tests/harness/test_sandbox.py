@@ -108,6 +108,8 @@ def test_stopping_ends_daemons_too(box: OpenREBenchSandbox) -> None:
 def test_frozen_jobs_stand_still(box: OpenREBenchSandbox, tmp_path: Path) -> None:
     sh(box, "while true; do date +%s%N > tick; sleep 0.01; done > /dev/null 2>&1 &")
     tick = tmp_path / "workspace" / "tick"
+    while not tick.exists():
+        time.sleep(0.01)
     with box.frozen() as could:
         if not could:
             pytest.skip("no control groups here")

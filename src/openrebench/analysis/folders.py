@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -48,7 +47,10 @@ def read_folders(folders: Iterable[Path]) -> Attempts:
                 f"make one with: re-bench run prefix_sum --attempts-dir {folder}"
             )
         stored += [read_attempt(path) for path in found]
-    return from_rows([_row(attempt) for attempt in stored], [_entries(a) for a in stored])
+    keys = [_key(attempt.record) for attempt in stored]
+    settings = {key: _setting(*key) for key in set(keys)}
+    paired = [(attempt, settings[key]) for attempt, key in zip(stored, keys, strict=True)]
+    return from_rows([_row(*pair) for pair in paired], [_entries(*pair) for pair in paired])
 
 
 def isolation_class(mode: str) -> str:
@@ -80,9 +82,8 @@ def _short(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
 
 
-def _row(attempt: StoredAttempt) -> dict[str, object]:
+def _row(attempt: StoredAttempt, setting: _Setting) -> dict[str, object]:
     record, usage = attempt.record, attempt.record.usage
-    setting = _setting_of(record)
     entry = _counting(setting, attempt.entries)
     again = read_rescore(attempt.folder)
     ended = record.ended or ("running" if attempt.running else "interrupted")
@@ -125,11 +126,10 @@ def _row(attempt: StoredAttempt) -> dict[str, object]:
     }
 
 
-def _setting_of(record: AttemptRecord) -> _Setting:
-    return _setting(record.environment, record.environment_version, record.profile, record.device)
+def _key(record: AttemptRecord) -> tuple[str, str, str, str]:
+    return record.environment, record.environment_version, record.profile, record.device
 
 
-@cache
 def _setting(environment: str, version: str, profile: str, device: str) -> _Setting:
     card = find_card(environment)
     parameters = card.profiles[profile].parameters if profile in card.profiles else {}
@@ -184,8 +184,8 @@ def _left_out(ended: str, anchors: str) -> str:
     return "" if anchors else "no anchors for its device"
 
 
-def _entries(attempt: StoredAttempt) -> list[dict[str, object]]:
-    scale = _setting_of(attempt.record).scale
+def _entries(attempt: StoredAttempt, setting: _Setting) -> list[dict[str, object]]:
+    scale = setting.scale
     return [
         {
             "at_s": entry.requested_at_s,

@@ -5,6 +5,7 @@ the tests all call `score_submission`.
 """
 
 import logging
+import os
 import shutil
 import tempfile
 import time
@@ -25,6 +26,7 @@ from openrebench.isolation.snapshot import Snapshot
 
 log = logging.getLogger(__name__)
 ErrorSink = Callable[[str, str], None]
+PREFIX = "openrebench-submission-"
 
 
 def score_submission(
@@ -106,9 +108,18 @@ def _log_error(reference: str, text: str) -> None:
     log.error("scoring error %s\n%s", reference, text)
 
 
+def _remove_orphans() -> None:
+    """Remove what scorers that were killed have left."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*-*"):
+        pid = folder.name.removeprefix(PREFIX).partition("-")[0]
+        if pid.isdigit() and not Path("/proc", pid).exists():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 @contextmanager
 def _written(taken: Snapshot) -> Iterator[Path]:
-    folder = Path(tempfile.mkdtemp(prefix="openrebench-submission-"))
+    _remove_orphans()
+    folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
     try:
         taken.write(folder)
         yield folder

@@ -108,7 +108,7 @@ def all_binds(spec: BoxSpec) -> list[Bind]:
 def environment(spec: BoxSpec) -> dict[str, str]:
     """The whole environment of the command, with paths as they are inside."""
     return {
-        "PATH": f"{WORKER_ENV}/bin:/usr/bin:/bin",
+        "PATH": f"{WORKER_ENV}/bin:/usr/local/cuda/bin:/usr/bin:/bin",
         "HOME": TMP,
         "TMPDIR": TMP,
         "USER": "worker",

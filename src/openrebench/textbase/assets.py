@@ -15,7 +15,7 @@ from openrebench.textbase.tokens import Tokens, load_tokens
 
 HERE = Path(__file__).parent
 SUMS = HERE / "SHA256SUMS"
-SHIPPED = ("data/*.xz", "data/*.json", "hidden/*.xz", "weights/*.safetensors")
+SHIPPED = ("data/*.xz", "data/*.json", "data/*.safetensors", "hidden/*.xz", "hidden/*.safetensors")
 HIDDEN_SPLITS = ("score", "final")
 
 

@@ -29,6 +29,7 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     half = {name: value.detach().to("cpu", DTYPE) for name, value in tensors.items()}
     path.parent.mkdir(parents=True, exist_ok=True)
     save_file({name: value.contiguous() for name, value in half.items()}, path)
+    path.chmod(0o644)  # safetensors makes files that only their owner can read
 
 
 def load_model(path: Path, config: GPTConfig) -> GPT:
@@ -78,13 +79,23 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
         InvalidSubmission: The file is missing or not safetensors.
     """
     try:
-        return parse(path.read_bytes())
+        return parse_tensors(path.name, path.read_bytes())
     except FileNotFoundError:
         raise InvalidSubmission(Reason.MISSING_FILE, f"{path.name} is missing") from None
+
+
+def parse_tensors(name: str, content: bytes) -> dict[str, Tensor]:
+    """Parse untrusted safetensors; `name` is for the message.
+
+    Raises:
+        InvalidSubmission: The bytes are not safetensors.
+    """
+    try:
+        return parse(content)
     except (SafetensorError, ValueError, KeyError) as error:
         sentence = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InvalidSubmission(
-            Reason.WRONG_OUTPUT, f"{path.name} is not a safetensors file ({sentence[:120]})"
+            Reason.WRONG_OUTPUT, f"{name}: not a safetensors file ({sentence[:120]})"
         ) from error
 
 

@@ -40,6 +40,7 @@ class RestrictedMLM(Environment):
         """Add the text, the sizes and the checker to the workspace."""
         source.write_tokens(workspace / "tokens.bin", profile, ("base", "dev"))
         source.write_sizes(workspace / "sizes.json", profile)
+        source.write_vocabulary(workspace / "vocabulary.json", profile)
         _copy_checker(workspace)
 
     def score(
@@ -90,6 +91,7 @@ def _export(submission: Path, runner: Runner, profile: Profile) -> "Graph":
         workspace = Path(folder) / "workspace"
         shutil.copytree(submission, workspace)
         _copy_checker(workspace)
+        source.write_sizes(workspace / "sizes.json", profile)
         done = runner.run(
             ["python", "-m", "checker.export", OUT, *sizes],
             workspace=workspace,

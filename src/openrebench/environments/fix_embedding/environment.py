@@ -1,0 +1,117 @@
+"""Score a repaired language model: its weights, in our own model class, on hidden text."""
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from openrebench.core.card import Profile
+from openrebench.core.environment import Environment, Measurement
+from openrebench.core.seed import Seed
+from openrebench.errors import InvalidSubmission, Reason
+from openrebench.isolation.runner import Runner
+from openrebench.textbase import source
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from openrebench.textbase.gpt import GPT
+
+SUBMITTED = "fixed_model.safetensors"
+EMBEDDING = "tokens.weight"
+CLOSE_TO_OFFSET = 0.05  # nats; no model of this kind gets there
+NEARLY_EQUAL = 1e-2  # distance to the original row, relative to its length
+COPIED_SHARE = 0.5  # of the rows; more than this is flagged
+SPLITS = ("score", "final")
+
+
+@final
+class FixEmbedding(Environment):
+    """Give the loss of `fixed_model.safetensors`; nothing of a submission is ever run."""
+
+    def unavailable(self, profile: Profile) -> str | None:
+        """Say what the profile misses here."""
+        return source.unavailable(profile)
+
+    def prepare(self, workspace: Path, profile: Profile, *, seed: Seed) -> None:
+        """Write the damaged model, the small one and some text; the damage is the seed's secret."""
+        from openrebench.textbase import gpt, weights
+
+        large, little = source.model(profile, "large"), source.model(profile, "little")
+        order = seed.rng("permutation").permutation(large.config.vocabulary)
+        damaged = permuted(large, order)
+        for name in ("large_model.safetensors", SUBMITTED):
+            weights.save_tensors(workspace / name, damaged)
+        weights.save_weights(workspace / "small_model.safetensors", little)
+        sizes = {"large": large.config.as_dict(), "small": little.config.as_dict()}
+        source.write_sizes(workspace / "sizes.json", profile, sizes)
+        source.write_tokens(workspace / "tokens.bin", profile, ("dev",))
+        source.write_vocabulary(workspace / "vocabulary.json", profile)
+        (workspace / "model.py").write_bytes(Path(gpt.__file__).read_bytes())
+
+    def score(
+        self, submission: Path, runner: Runner, profile: Profile, *, seed: Seed
+    ) -> Measurement:
+        """Give the loss in nats on the score split (see `Environment.score`)."""
+        from openrebench.textbase import weights
+
+        original = source.model(profile, "large")
+        submitted = weights.read_submitted(submission / SUBMITTED, original.config)
+        repaired = weights.model_of(submitted, original.config)
+        with source.one_thread():
+            losses = {name: _loss(repaired, profile, name) for name in SPLITS}
+            intact = _loss(original, profile, "score")
+        raw = round(losses["score"], 4)
+        _check_loss(raw, self.card.score.offset)
+        copied = copied_share(submitted[EMBEDDING], original.tokens.weight.detach())
+        return Measurement(
+            raw=raw,
+            message=f"loss {raw} nats on hidden text",
+            details={"final_loss": losses["final"], "intact_loss": intact, "copied_rows": copied},
+            flags=tuple(_flags(raw, intact, copied)),
+        )
+
+
+def permuted(model: "GPT", order: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> dict[str, "Tensor"]:
+    """Give a model's weights with row `order[i]` of the token embedding at place i."""
+    damaged = dict(model.state_dict())
+    damaged[EMBEDDING] = damaged[EMBEDDING][order]
+    return damaged
+
+
+def copied_share(embedding: "Tensor", original: "Tensor") -> float:
+    """Give the share of rows that are nearly those of the original, from 0 to 1."""
+    apart = (embedding.float() - original).norm(dim=1)
+    near = apart <= NEARLY_EQUAL * original.norm(dim=1)
+    return round(near.double().mean().item(), 4)
+
+
+def _loss(model: "GPT", profile: Profile, split: str) -> float:
+    """Give a model's mean loss in nats over the first tokens of a hidden split, in fp32."""
+    from openrebench.textbase.gpt import mean_loss
+
+    tokens = source.tokens(profile, split)[: profile.integer("score_tokens") + 1]
+    return mean_loss(model.to(profile.device), tokens, batch=profile.integer("batch"))
+
+
+def _check_loss(loss: float, offset: float) -> None:
+    """Refuse a loss that has no place on the scale.
+
+    Raises:
+        InvalidSubmission: It is not finite, or below what any model of this kind reaches.
+    """
+    if not math.isfinite(loss):
+        raise InvalidSubmission(Reason.NON_FINITE, "the loss on hidden text is not a finite number")
+    if loss < offset + CLOSE_TO_OFFSET:
+        raise InvalidSubmission(Reason.IMPOSSIBLE, f"a loss of {loss} nats is not believable")
+
+
+def _flags(loss: float, intact: float, copied: float) -> list[str]:
+    """Name what a person should look at: the original model must not have been in reach."""
+    flags = []
+    if copied > COPIED_SHARE:
+        flags.append(f"near_copy: {copied:.0%} of the embedding's rows are nearly the original's")
+    if loss < intact:
+        flags.append(f"better_than_intact: {loss:.4f} nats; the intact model has {intact:.4f}")
+    return flags
