@@ -15,6 +15,7 @@ import click
 from openrebench import __version__
 from openrebench.console import (
     needs_extra,
+    noted_in_transcript,
     number,
     print_json,
     print_score,
@@ -295,12 +296,7 @@ def verify(attempt: Path) -> None:
     from openrebench.core.verifying import verify_attempt
 
     stored = read_attempt(attempt)
-    anchors: list[str] = []
-    transcript = attempt / "transcript.eval"
-    if transcript.exists():
-        with needs_extra("agents"):
-            from openrebench.harness.transcripts import anchors_in
-        anchors = list(anchors_in(transcript))
+    anchors = noted_in_transcript(attempt)
     problems = verify_attempt(stored, anchors)
     for problem in problems:
         click.echo(problem)

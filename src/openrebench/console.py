@@ -3,6 +3,7 @@
 import contextlib
 import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -23,6 +24,16 @@ def needs_extra(extra: str) -> Iterator[None]:
             f"this needs the package '{error.name}'; "
             f"install it with: pip install 'openrebench[{extra}]'"
         ) from error
+
+
+def noted_in_transcript(attempt: Path) -> list[str]:
+    """Hashes of log entries in an attempt's transcript; none where it has no transcript."""
+    transcript = attempt / "transcript.eval"
+    if not transcript.exists():
+        return []
+    with needs_extra("agents"):
+        from openrebench.harness.transcripts import anchors_in
+    return anchors_in(transcript)
 
 
 @contextlib.contextmanager

@@ -5,13 +5,13 @@ import polars as pl
 import pytest
 
 from openrebench.analysis.best_of_k import score_at_k
+from openrebench.analysis.bootstrap import Cell
 from openrebench.analysis.budgets import (
     Allocation,
     allocation_frame,
     allocations,
     estimated,
 )
-from openrebench.analysis.bootstrap import Cell
 from openrebench.analysis.curves import area_under, curve, curve_frame, rule_of
 from openrebench.analysis.groups import grouped
 from openrebench.analysis.options import HOUR_S, Options

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from openrebench.analysis.crossover import crossover, crossings
+from openrebench.analysis.crossover import crossings, crossover
 from openrebench.analysis.curves import Curve
 from openrebench.analysis.options import HOUR_S
 

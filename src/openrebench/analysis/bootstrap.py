@@ -174,5 +174,5 @@ def interval(resampled: FloatArray) -> tuple[FloatArray, FloatArray]:
         Lower and upper bounds, each (n_cells,), float64.
     """
     tail = 100 * (1 - LEVEL) / 2
-    low, high = np.nanpercentile(resampled, [tail, 100 - tail], axis=0)
+    low, high = np.nanpercentile(resampled, [tail, 100 - tail], axis=0, method="inverted_cdf")
     return low, high

@@ -66,7 +66,8 @@ def curve(found: Estimates, rule: Rule | None = None, length_s: float | None = N
             positions = smaller
         if positions:
             points.append((float(budget_s), positions))
-    chosen = [positions[int(np.argmax(found.values[positions]))] for _, positions in points]
+    # Of equal ones the last: the budget's own.
+    chosen = [max(reversed(positions), key=found.values.__getitem__) for _, positions in points]
     resampled = [found.resampled[:, positions].max(axis=1) for _, positions in points]
     return Curve(
         budgets_s=np.array([budget_s for budget_s, _ in points]),
