@@ -4,9 +4,7 @@ Everything heavy is imported inside the commands, so that `re-bench --help` stay
 works where Inspect or torch are not installed.
 """
 
-import contextlib
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -390,13 +388,7 @@ def report(folders: tuple[Path, ...], out: Path) -> None:
     click.echo(f"report written to {build_report(list(folders), out)}")
 
 
-@contextlib.contextmanager
-def _runner(mode: str | None) -> Iterator["LocalRunner"]:
+def _runner(mode: str | None) -> "LocalRunner":
     from openrebench.isolation.local import LocalRunner
-    from openrebench.isolation.runner import IsolationMode
 
-    modes = [str(m) for m in IsolationMode]
-    if mode is not None and mode not in modes:
-        raise ReBenchError(f"no isolation mode '{mode}'; the modes are: {', '.join(modes)}")
-    with LocalRunner(IsolationMode(mode) if mode else None) as runner:
-        yield runner
+    return LocalRunner.named(mode)

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from openrebench.errors import RunnerUnavailable
 from openrebench.isolation import box, probe, snapshot
 from openrebench.isolation.cuda_worker import CudaWorker
 from openrebench.isolation.layout import Bind, BoxSpec, worker_env
@@ -41,6 +42,18 @@ class LocalRunner:
         self._spare: Future[WarmWorker] | None = None
         self._closed = False
         atexit.register(self.close)
+
+    @classmethod
+    def named(cls, mode: str | None) -> Self:
+        """Make a runner for a mode named by a user, or for the strongest one.
+
+        Raises:
+            RunnerUnavailable: No mode has this name, or it does not work here.
+        """
+        modes = [str(known) for known in IsolationMode]
+        if mode is not None and mode not in modes:
+            raise RunnerUnavailable(f"no isolation mode '{mode}'; there are: {', '.join(modes)}")
+        return cls(IsolationMode(mode) if mode else None)
 
     @property
     def mode(self) -> IsolationMode:
