@@ -10,6 +10,13 @@ from openrebench.core.catalog import load_environment
 from openrebench.core.environment import Environment
 from openrebench.isolation.local import LocalRunner
 
+# Programs that run inside a sandbox, with what is installed there: not to be imported here.
+collect_ignore = [
+    "src/openrebench/isolation/shim.py",
+    "src/openrebench/isolation/probe_inside.py",
+    "src/openrebench/__main__.py",
+]
+
 
 @pytest.fixture(scope="session", autouse=True)
 def own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:

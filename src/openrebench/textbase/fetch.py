@@ -1,7 +1,6 @@
 """Download or make what profiles need: `python -m openrebench.textbase.fetch`.
 
-    python -m openrebench.textbase.fetch fix_embedding/full
-    python -m openrebench.textbase.fetch fix_embedding/gpu
+Profiles to name: `fix_embedding/full`, `restricted_mlm/full` (online), `fix_embedding/gpu`.
 """
 
 import sys

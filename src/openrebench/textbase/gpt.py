@@ -77,7 +77,8 @@ class Block(nn.Module):
         """Map (b, t, width) to the same."""
         x = x + self.drop(self.attention(self.norm_1(x)))
         hidden = functional.gelu(self.up(self.norm_2(x)), approximate="tanh")
-        return x + self.drop(self.down(hidden))
+        added: Tensor = self.drop(self.down(hidden))
+        return x + added
 
 
 class GPT(nn.Module):
@@ -143,6 +144,7 @@ def mean_loss(model: GPT, tokens: Tensor, *, batch: int) -> float:
     device, context = model.positions.weight.device, model.config.context
     windows = tokens.unfold(0, context + 1, context)
     total = 0.0
-    for part in windows.split(batch):
-        total += model.loss(part.to(device)).item() * len(part)
+    for first in range(0, len(windows), batch):
+        part = windows[first : first + batch].to(device)
+        total += model.loss(part).item() * len(part)
     return total / len(windows)

@@ -3,6 +3,7 @@
 Names in a profile's parameters are repositories of the hub, or folders in the same formats.
 """
 
+import importlib
 import importlib.util
 import itertools
 import os
@@ -49,7 +50,8 @@ def missing(profile: Profile) -> str | None:
         return f"needs {' and '.join(absent)}; pip install 'openrebench[full]'"
     wanted = [str(profile.parameters[k]) for k in MODEL_NAMES if k in profile.parameters]
     absent = [name for name in wanted if not _has_model(name)]
-    absent += [] if _tokens_file(profile, "score").is_file() else [str(profile.parameters["dataset"])]
+    if not _tokens_file(profile, "score").is_file():
+        absent.append(str(profile.parameters["dataset"]))
     if not absent:
         return None
     return f"{', '.join(absent)} not downloaded; online, run: python -m openrebench.textbase.fetch"
@@ -119,13 +121,12 @@ def _has_model(name: str) -> bool:
 
 
 def _loaded(kind: str, name: str, *, offline: bool) -> Any:  # noqa: ANN401 - theirs is untyped
-    import transformers
-
+    loader = getattr(importlib.import_module("transformers"), kind)
     try:
-        return getattr(transformers, kind).from_pretrained(name, local_files_only=offline)
+        return loader.from_pretrained(name, local_files_only=offline)
     except (OSError, ValueError) as error:
         sentence = str(error).splitlines()[0]
-        raise ReBenchError(f"{name} can't be loaded from the Hugging Face hub: {sentence}") from error
+        raise ReBenchError(f"{name}: can't be loaded from the hub ({sentence})") from error
 
 
 def _tokens_file(profile: Profile, name: str) -> Path:
@@ -149,8 +150,7 @@ def _tokenise(profile: Profile) -> None:
 
 def _encoded(dataset: str, tokenizer: Any) -> Iterator[int]:  # noqa: ANN401 - theirs is untyped
     """Yield the tokens of all documents, each ended by the tokenizer's end token."""
-    import datasets
-
+    datasets = importlib.import_module("datasets")
     try:
         rows = datasets.load_dataset(dataset, split="train", streaming=True)
         for row in rows:
@@ -158,4 +158,4 @@ def _encoded(dataset: str, tokenizer: Any) -> Iterator[int]:  # noqa: ANN401 - t
             yield tokenizer.eos_token_id
     except (OSError, ValueError, datasets.exceptions.DatasetsError) as error:
         sentence = str(error).splitlines()[0]
-        raise ReBenchError(f"{dataset} can't be read from the Hugging Face hub: {sentence}") from error
+        raise ReBenchError(f"{dataset}: can't be read from the hub ({sentence})") from error

@@ -1,5 +1,6 @@
 """Larger base models for the `gpu` profiles, made on this machine's GPU in a few minutes."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,13 +17,17 @@ NAMES = {"large": "gpu_large", "little": "gpu_little"}
 
 def missing(profile: Profile) -> str | None:
     """Say in one sentence which base models were not made yet, or None."""
-    absent = [n for n in NAMES.values() if not (assets.cache_folder() / f"{n}.safetensors").is_file()]
+    absent = [name for name in NAMES.values() if not _file(name).is_file()]
     if not absent:
         return None
     return (
         f"base models {' and '.join(absent)} were not made on this machine; "
         "run: python -m openrebench.textbase.fetch fix_embedding/gpu"
     )
+
+
+def _file(name: str) -> Path:
+    return assets.cache_folder() / f"{name}.safetensors"
 
 
 def model(which: str) -> "GPT":
@@ -33,7 +38,7 @@ def model(which: str) -> "GPT":
     """
     from openrebench.textbase import recipes, weights
 
-    path = assets.cache_folder() / f"{NAMES[which]}.safetensors"
+    path = _file(NAMES[which])
     if not path.is_file():
         raise ReBenchError(f"{path} is missing; run python -m openrebench.textbase.fetch")
     return weights.load_model(path, recipes.RECIPES[NAMES[which]].config)
@@ -50,10 +55,10 @@ def make() -> None:
     from openrebench.textbase import recipes, training, weights
 
     if not torch.cuda.is_available():
-        raise ReBenchError("the base models of the gpu profile are trained on a GPU; none was found")
+        raise ReBenchError("base models of the gpu profile are trained on a GPU; none was found")
     base, dev = (torch.from_numpy(assets.split(n).astype(np.int64)) for n in ("base", "dev"))
     for name in NAMES.values():
-        path = assets.cache_folder() / f"{name}.safetensors"
+        path = _file(name)
         if not path.is_file():
             trained, _ = training.train(recipes.RECIPES[name], base, dev, "cuda")
             weights.save_weights(path, trained)

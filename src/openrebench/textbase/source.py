@@ -1,8 +1,8 @@
 """Where a profile's text and models come from: `source` in its parameters.
 
-    shipped  the text and base models of this package
-    made     the shipped text; larger base models made on this machine's GPU, kept in the cache
-    hub      OpenWebText and GPT-2, through Hugging Face's loaders
+- shipped: the text and base models of this package
+- made: the shipped text; larger base models made on this machine's GPU, kept in the cache
+- hub: OpenWebText and GPT-2, through Hugging Face's loaders
 """
 
 import importlib.util

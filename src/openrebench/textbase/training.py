@@ -76,7 +76,7 @@ def train(recipe: Recipe, tokens: Tensor, dev: Tensor, device: str) -> tuple[GPT
         batch = windows(tokens, recipe.batch, recipe.config.context, draw)
         with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
             loss = step_loss(batch)
-        loss.backward()
+        torch.autograd.backward(loss)
         torch.nn.utils.clip_grad_norm_(model.parameters(), CLIP_NORM)
         optimiser.step()
         optimiser.zero_grad()

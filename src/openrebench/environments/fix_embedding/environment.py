@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from openrebench.core.card import Profile
 from openrebench.core.environment import Environment, Measurement
@@ -73,7 +74,7 @@ class FixEmbedding(Environment):
         )
 
 
-def permuted(model: "GPT", order: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> dict[str, "Tensor"]:
+def permuted(model: "GPT", order: NDArray[np.int64]) -> dict[str, "Tensor"]:
     """Give a model's weights with row `order[i]` of the token embedding at place i."""
     damaged = dict(model.state_dict())
     damaged[EMBEDDING] = damaged[EMBEDDING][order]
@@ -84,7 +85,7 @@ def copied_share(embedding: "Tensor", original: "Tensor") -> float:
     """Give the share of rows that are nearly those of the original, from 0 to 1."""
     apart = (embedding.float() - original).norm(dim=1)
     near = apart <= NEARLY_EQUAL * original.norm(dim=1)
-    return round(near.double().mean().item(), 4)
+    return round(float(near.double().mean()), 4)
 
 
 def _loss(model: "GPT", profile: Profile, split: str) -> float:

@@ -114,7 +114,7 @@ def run(graph: Graph, tokens: Tensor, deadline: float | None = None) -> Tensor:
     """
     # Its own memory: nothing that the tokens were cut from lies behind it.
     values = {"tokens": tokens.clone(), **graph.constants}
-    fixed = {value.untyped_storage()._cdata for value in values.values()}
+    fixed = {_memory(value) for value in values.values()}
     last_use = _last_uses(graph)
     live = 0
     with torch.no_grad():
@@ -141,7 +141,8 @@ def _call(node: Node, values: Mapping[str, Tensor], fixed: set[int]) -> list[Ten
     problem = broken_rule(node.op, args, kwargs)
     if problem:
         raise RuleBroken(f"{node.where} {problem}")
-    if node.op in IN_PLACE and args[0].untyped_storage()._cdata in fixed:
+    target = args[0] if args else None
+    if node.op in IN_PLACE and isinstance(target, Tensor) and _memory(target) in fixed:
         raise RuleBroken(f"{node.where} writes into a parameter, a constant or the tokens")
     for key in ("device", "layout", "pin_memory"):
         kwargs.pop(key, None)
@@ -156,28 +157,38 @@ def _call(node: Node, values: Mapping[str, Tensor], fixed: set[int]) -> list[Ten
     return _results(node, result)
 
 
+def _memory(tensor: Tensor) -> int:
+    return int(tensor.untyped_storage()._cdata)
+
+
 def _results(node: Node, result: object) -> list[Tensor]:
-    results = list(result) if isinstance(result, list | tuple) else [result]
-    if len(results) != len(node.out) or not all(isinstance(r, Tensor) for r in results):
+    found = result if isinstance(result, list | tuple) else [result]
+    results = [r for r in found if isinstance(r, Tensor)]
+    if len(results) != len(node.out) or len(results) != len(found):
         raise BadGraph(f"{node.where} gives another number of results than recorded")
     if any(r.numel() > MAX_ELEMENTS for r in results):
         raise BadGraph(f"{node.where} makes a tensor of over {MAX_ELEMENTS} numbers")
     return results
 
 
-def _value(raw: Any, values: Mapping[str, Tensor], node: Node) -> Any:
+def _value(raw: object, values: Mapping[str, Tensor], node: Node) -> object:
     """Turn an argument of the graph's format into what the operation gets."""
     if isinstance(raw, list):
         return [_value(item, values, node) for item in raw]
-    if not isinstance(raw, dict):
+    if not isinstance(raw, dict) or len(raw) != 1:
         return raw
     kind, content = next(iter(raw.items()))
-    if kind == "tensor":
-        if content not in values:
-            raise BadGraph(f"{node.where} uses {str(content)[:40]!r}, which does not exist")
+    if kind == "tensor" and content in values:
         return values[content]
+    return _described(kind, content, node)
+
+
+def _described(kind: str, content: object, node: Node) -> object:
+    """Turn what is neither a tensor nor a number into what the operation gets."""
+    if kind == "tensor":
+        raise BadGraph(f"{node.where} uses {str(content)[:40]!r}, which does not exist")
     if kind == "dtype":
-        if content not in TYPES:
+        if not isinstance(content, str) or content not in TYPES:
             raise RuleBroken(f"{node.where} casts to {str(content)[:20]}; use float32 or int64")
         return TYPES[content]
     if kind == "format" and content == "contiguous_format":
@@ -215,9 +226,9 @@ def _last_uses(graph: Graph) -> dict[int, list[str]]:
     return ends
 
 
-def _names(raw: Any) -> Iterator[str]:
+def _names(raw: object) -> Iterator[str]:
     if isinstance(raw, list):
         for item in raw:
             yield from _names(item)
-    elif isinstance(raw, dict) and "tensor" in raw:
+    elif isinstance(raw, dict) and isinstance(raw.get("tensor"), str):
         yield raw["tensor"]

@@ -1,0 +1,98 @@
+"""Score an answer from a hidden loss surface; offer metered training runs."""
+
+from functools import cache
+from pathlib import Path
+from typing import final
+
+from openrebench.core.card import Profile
+from openrebench.core.environment import Environment, Measurement
+from openrebench.core.seed import Seed
+from openrebench.core.service import Journal, scored_journal
+from openrebench.environments.scaling_law import experiments
+from openrebench.environments.scaling_law.answers import FILE, TOLERANCE, Answer, read_answer
+from openrebench.environments.scaling_law.experiments import Experiments
+from openrebench.environments.scaling_law.recipe import Family
+from openrebench.environments.scaling_law.surface import Cells, Surface
+from openrebench.isolation.device import device_fingerprint
+from openrebench.isolation.runner import Runner
+
+UNSUPPORTED = "unsupported_guess: no training run of this attempt came before the answer"
+NO_TEXT = (
+    "needs OpenWebText and hours on several GPUs, and no loss surface at that size was measured; "
+    "`hidden/full` writes its configurations and trains them where both are at hand"
+)
+
+
+@final
+class ScalingLaw(Environment):
+    """Read what an answer's loss would be off the surface; nothing of the submission runs."""
+
+    service_name = Experiments.name
+
+    def unavailable(self, profile: Profile) -> str | None:
+        """Say whether the profile lacks its surface or its device."""
+        if not surface_file(self.card.folder, profile).exists():
+            return NO_TEXT
+        if profile.device == "cuda" and not device_fingerprint("cuda").available:
+            return "needs an NVIDIA GPU and its driver to train on; none was found"
+        return None
+
+    def service(self, profile: Profile, journal: Journal) -> Experiments:
+        """Give an attempt's training runs (see `core.service`)."""
+        return Experiments(profile, journal)
+
+    def score(
+        self, submission: Path, runner: Runner, profile: Profile, *, seed: Seed
+    ) -> Measurement:
+        """Give 1 - (regret + error of the prediction) in points (see `Environment.score`)."""
+        answer = read_answer(submission, profile)
+        surface = surface_of(self.card.folder, profile)
+        loss, best = surface.loss(answer.n_embd, answer.max_iters), lowest_loss(surface, profile)
+        error = abs(answer.loss_prediction - loss)
+        raw = round(1 - (loss - best + error), 4)
+        journal = scored_journal(self)
+        share = surface.family.flop(answer.n_embd, answer.max_iters) / surface.budget
+        message = f"the configuration costs {share:.1%} of the budget{_used(profile, journal)}"
+        if profile.parameters["feedback"]:
+            message = f"{message}; score {raw}"
+        return Measurement(
+            raw=raw,
+            message=message,
+            details={"loss": round(loss, 4), "regret": round(loss - best, 4), "error": error},
+            flags=() if journal is None or self._supported(answer, journal) else (UNSUPPORTED,),
+        )
+
+    def _supported(self, answer: Answer, journal: Journal) -> bool:
+        """Tell whether an answer is the given one, or stands on at least one finished run."""
+        given = (self.card.folder / "agent" / FILE).parent
+        start = read_answer(given, self.card.profile("small"))
+        return answer == start or experiments.finished(journal.rows()) > 0
+
+
+def surface_file(folder: Path, profile: Profile) -> Path:
+    """Name the file with the sweep of a profile."""
+    return folder / "hidden" / f"surface-{profile.parameters['surface']}.json"
+
+
+@cache
+def _read(path: Path) -> Cells:
+    return Cells.load(path)
+
+
+def surface_of(folder: Path, profile: Profile) -> Surface:
+    """Fit a profile's surface."""
+    budget = float(profile.parameters["c_big"])
+    return Surface.fit(Family.of(profile), budget, _read(surface_file(folder, profile)))
+
+
+def lowest_loss(surface: Surface, profile: Profile) -> float:
+    """Give the lowest loss that any legal answer reaches."""
+    lowest, highest = profile.integer("min_width"), profile.integer("max_width")
+    return surface.best(lowest, highest, 1 + TOLERANCE)[0]
+
+
+def _used(profile: Profile, journal: Journal | None) -> str:
+    if journal is None:
+        return ""
+    used = experiments.spent(journal.rows()).flop / float(profile.parameters["allowance"])
+    return f"; the runs so far used {used:.1%} of their allowance"
