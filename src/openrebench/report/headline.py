@@ -124,14 +124,6 @@ def mean_tables(scope: Scope, mean: Mean, estimates: Sequence[Estimates]) -> Ite
     if not estimates:
         return
     human, agents = _split(estimates)
-    words = f"{scope.units}; {mean.words}."
-    yield Table(
-        name=f"{scope.name}-allocation-table",
-        title="Allocations",
-        frame=allocation_table(estimates),
-        caption=f"{words} Both estimators; unbiased is empty where k is larger than n. "
-        "n effective: how many bests of k the environment with the fewest attempts holds.",
-    )
     found = crossings(estimates)
     if found:
         rows = [{"agent": name, **crossing._asdict()} for name, crossing in found]
@@ -149,6 +141,14 @@ def mean_tables(scope: Scope, mean: Mean, estimates: Sequence[Estimates]) -> Ite
     yield _treatments(scope, mean)
     yield _sensitivity(scope, estimates)
     yield _influence(scope, estimates)
+    yield Table(
+        name=f"{scope.name}-allocation-table",
+        title="Every allocation",
+        frame=allocation_table(estimates),
+        caption=f"{scope.units}; {mean.words}. Both estimators; unbiased is empty where k is "
+        "larger than n. n effective: how many bests of k the environment with the fewest "
+        "attempts holds.",
+    )
 
 
 def _comparisons(scope: Scope, human: Estimates, agents: Sequence[Estimates]) -> Table:

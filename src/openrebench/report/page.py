@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 
 import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from openrebench.report.render import Drawn
 
-MAX_ROWS = 60
+MAX_ROWS, OPEN_ROWS, LONG = 400, 20, 40
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,11 +51,28 @@ def render(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["cell"] = cell
+    environment.filters |= {"cell": cell, "kind": kind}
     template = environment.get_template("report.html.j2")
     return template.render(
-        title=title, lead=lead, sections=sections, footer=footer, max_rows=MAX_ROWS
+        title=title,
+        lead=lead,
+        sections=sections,
+        footer=footer,
+        max_rows=MAX_ROWS,
+        open_rows=OPEN_ROWS,
     )
+
+
+def kind(value: object) -> Markup:
+    """Give the class of a table cell: numbers to the right, long texts on several lines.
+
+    Example:
+        >>> kind(1.0), kind("short"), kind(True)
+        (Markup(' class="num"'), Markup(''), Markup(''))
+    """
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return Markup(' class="num"')
+    return Markup(' class="long"' if isinstance(value, str) and len(value) > LONG else "")
 
 
 def cell(value: object) -> str:

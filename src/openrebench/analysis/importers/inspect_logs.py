@@ -10,10 +10,11 @@ Not covered: intermediate scores without a working time, which old logs lack.
 import importlib
 import json
 import math
+import re
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from openrebench.analysis.errors import TableError
 from openrebench.analysis.importers.imported import Imported, counts_of, published_ids
@@ -22,6 +23,8 @@ from openrebench.analysis.table import from_rows
 HEADER, SAMPLES = "header.json", "samples/"
 NEEDED = ("ijson", "zipfile_zstd")
 ELAPSED = ("requested_at_s", "elapsed_seconds")
+NO_NUMBER = re.compile(rb"([:\[,]\s*)(?:NaN|-?Infinity)(?=\s*[,\]}])")
+HELD = 64
 EXTRA = "reading Inspect logs needs '{}'; install it with: pip install 'openrebench[agents]'"
 
 
@@ -80,13 +83,34 @@ def _sample(ijson: Any, archive: zipfile.ZipFile, name: str) -> _Sample:  # noqa
     facts: dict[str, Any] = {}
     events = []
     with archive.open(name) as file:
-        for key, value in _members(ijson, file):
+        for key, value in _members(ijson, _WithoutNaN(file)):
             if key == "events":
                 if value.get("event") == "score":
                     events.append(value)
             else:
                 facts[key] = value
     return _Sample(facts, tuple(events))
+
+
+class _WithoutNaN:
+    """A file that reads NaN, which Inspect writes for "unscored" and JSON does not have, as null.
+
+    Inside a string the word would change too; no string that we keep holds it as a value.
+    """
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._held = b""
+
+    def read(self, size: int = -1) -> bytes:
+        """Read about `size` bytes, holding back an end that may cut a word."""
+        while True:
+            block = self._file.read(size)
+            data = NO_NUMBER.sub(rb"\1null", self._held + block)
+            end = len(data) - HELD if block else len(data)
+            self._held = data[max(0, end) :]
+            if end > 0 or not block:
+                return data[: max(0, end)]
 
 
 UNFINISHED = ("start_map", "start_array", "map_key")

@@ -64,8 +64,8 @@ def _weighed(counted: pl.DataFrame) -> pl.DataFrame:
     Source: the definitions of `equal_task_weight` and `invsqrt_task_weight` in
     METR/eval-analysis-public, src/horizon/compute_task_weights.py.
     """
-    runs = pl.len().over("solver", "environment")
-    tasks = pl.col("environment").n_unique().over("solver")
+    runs = pl.len().over("solver", "kind", "environment")
+    tasks = pl.col("environment").n_unique().over("solver", "kind")
     return counted.with_columns(weight=1 / (runs * tasks)).sort("solver", "attempt")
 
 

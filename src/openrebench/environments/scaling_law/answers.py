@@ -11,6 +11,7 @@ from openrebench.errors import InvalidSubmission, Reason
 
 FILE = "answer.json"
 KEYS = ("n_embd", "max_iters", "loss_prediction")
+NOTE = "note"  # optional; for people
 TOLERANCE = 0.1  # of the budget, either way
 MAX_LOSS = 20.0
 MAX_ITERS = 10**9
@@ -82,7 +83,7 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def _check_keys(data: dict[str, object]) -> None:
     missing = [key for key in KEYS if key not in data]
-    extra = [key for key in data if key not in KEYS]
+    extra = [key for key in data if key not in (*KEYS, NOTE)]
     if missing:
         _refuse(Reason.WRONG_OUTPUT, f"{FILE} lacks '{missing[0]}'")
     if extra:
@@ -90,6 +91,8 @@ def _check_keys(data: dict[str, object]) -> None:
             Reason.WRONG_OUTPUT,
             f"{FILE} has the key {_shown(extra[0])}; it must have only {', '.join(KEYS)}",
         )
+    if not isinstance(data.get(NOTE, ""), str):
+        _refuse(Reason.WRONG_OUTPUT, f"{NOTE} is {_shown(data[NOTE])}; it must be a string")
 
 
 def _integer(name: str, value: object) -> int:
