@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 
 from openrebench.report.render import Drawn
 
@@ -63,16 +62,16 @@ def render(
     )
 
 
-def kind(value: object) -> Markup:
+def kind(value: object) -> str:
     """Give the class of a table cell: numbers to the right, long texts on several lines.
 
     Example:
-        >>> kind(1.0), kind("short"), kind(True)
-        (Markup(' class="num"'), Markup(''), Markup(''))
+        >>> kind(1.0), kind("short"), kind(True), kind("long" * 20)
+        ('num', '', '', 'long')
     """
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return Markup(' class="num"')
-    return Markup(' class="long"' if isinstance(value, str) and len(value) > LONG else "")
+        return "num"
+    return "long" if isinstance(value, str) and len(value) > LONG else ""
 
 
 def cell(value: object) -> str:

@@ -14,6 +14,7 @@ from openrebench.report.theme import NARROW, WIDE, Size
 
 VEGA_LITE = "6.4"
 PNG_SCALE = 2.0
+SVG_IDS = re.compile(r"(?<=[\"#])(gradient_|clip)(\d+)(?=[\")])")
 PDF_RESOURCES = re.compile(rb"(?:[ \t]+/[A-Za-z]+\d+ \d+ 0 R\n)+")
 
 
@@ -70,7 +71,18 @@ def in_order(pdf: bytes) -> bytes:
 
 def _svg(chart: Any) -> str:  # noqa: ANN401 - altair's own chart union
     svg: str = vl_convert.vegalite_to_svg(chart.to_dict(validate=False), vl_version=VEGA_LITE)
-    return svg
+    return renumbered(svg)
+
+
+def renumbered(svg: str) -> str:
+    """Number the ids of gradients and clips from 0: the converter counts on over its life.
+
+    Example:
+        >>> renumbered('<i id="gradient_7"/><i fill="url(#gradient_7)"/><i id="gradient_9"/>')
+        '<i id="gradient_0"/><i fill="url(#gradient_0)"/><i id="gradient_1"/>'
+    """
+    seen = list(dict.fromkeys(SVG_IDS.findall(svg)))
+    return SVG_IDS.sub(lambda found: f"{found[1]}{seen.index(found.groups())}", svg)
 
 
 def _address(svg: str) -> str:

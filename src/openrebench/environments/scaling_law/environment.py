@@ -18,8 +18,8 @@ from openrebench.isolation.runner import Runner
 
 UNSUPPORTED = "unsupported_guess: no training run of this attempt came before the answer"
 NO_TEXT = (
-    "needs OpenWebText and hours on several GPUs, and no loss surface at that size was measured; "
-    "`hidden/full` writes its configurations and trains them where both are at hand"
+    "needs OpenWebText and days on several GPUs, and no loss surface at that size was measured; "
+    "python -m openrebench.environments.scaling_law.full prepares the runs that would give one"
 )
 
 

@@ -34,14 +34,14 @@ def panels_figure(frame: pl.DataFrame, texts: Texts, palette: Palette) -> Figure
 def _draw(frame: pl.DataFrame, size: Size, texts: Texts, palette: Palette) -> Any:  # noqa: ANN401
     columns = 1 if size.narrow else COLUMNS
     width = (size.width - GUTTER * (columns - 1)) // columns
-    look = Look.of(frame, palette, size, key=True, ticks=4)
+    look = Look.of(frame, palette, size, key=True, ticks=3)
     order = frame["environment"].unique(maintain_order=True).to_list()
     line = alt.Chart().mark_rule(strokeDash=[2, 3], color=GREY).encode(y=alt.datum(1.0))
     layered = alt.layer(*curve_layers(None, look), line, data=frame)
     chart = layered.properties(width=width, height=HEIGHT).facet(
         facet=alt.Facet("environment:N", sort=order, title=None),
         columns=columns,
-        spacing=16,
+        spacing={"row": 16, "column": GUTTER},
         title=title(texts.heading, texts.subtitle, size),
     )
     return finish(chart)

@@ -178,7 +178,7 @@ def _value(raw: object, values: Mapping[str, Tensor], node: Node) -> object:
     if not isinstance(raw, dict) or len(raw) != 1:
         return raw
     kind, content = next(iter(raw.items()))
-    if kind == "tensor" and content in values:
+    if kind == "tensor" and isinstance(content, str) and content in values:
         return values[content]
     return _described(kind, content, node)
 

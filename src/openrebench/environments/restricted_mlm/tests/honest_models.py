@@ -69,7 +69,7 @@ class UnfoldConvolution(Embedded):
 
 
 class Mixer(Embedded):
-    """Mixes positions by a learned matrix whose rows a softmax of parameters alone makes sum to 1."""
+    """Mixes positions by a learned matrix: the softmax is one of parameters alone."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -86,7 +86,7 @@ FORBIDDEN: dict[str, tuple[Callable[[Tensor], Tensor], str]] = {
     "value in Python": (lambda h: h * float(h.sum()), "in Python"),
     "condition in Python": (lambda h: h if h.sum() > 0 else -h, "is not an allowed operation"),
     "round by copying": (lambda h: h + torch.zeros(B, T, D).long().copy_(h), "casts|int64|mixes"),
-    "parameter written": (lambda h: EMBEDDING.add_(h.sum((0, 1)) * 0)[: B * T].view(B, T, D), "writes"),
+    "parameter written": (lambda h: h + EMBEDDING.add_(h.sum((0, 1)) * 0)[0], "writes"),
     "infinite factor": (lambda h: h * float("inf"), "infinite"),
 }  # fmt: skip
 
@@ -151,7 +151,8 @@ def test_too_large_a_tensor_is_refused_before_it_is_made() -> None:
     [
         b"", b"{}", b"[" * 100_000, b'{"nodes": 3, "output": "t0.0"}',
         b'{"nodes": [{"op": "os.system"}], "output": "t0.0"}',
-        b'{"nodes": [{"op": "a.b.c", "args": [], "kwargs": {}, "out": ["../x"], "line": ""}], "output": "t0.0"}',
+        b'{"nodes": [{"op": "a.b.c", "args": [], "kwargs": {}, "out": ["../x"], "line": ""}], '
+        b'"output": "t0.0"}',
     ],
 )  # fmt: skip
 def test_a_broken_record_gets_one_sentence(text: bytes) -> None:
