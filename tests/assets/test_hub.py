@@ -11,9 +11,11 @@ datasets = pytest.importorskip("datasets")
 
 from openrebench.core.card import Profile  # noqa: E402
 from openrebench.core.catalog import find_card, load_environment  # noqa: E402
+from openrebench.core.scoring import score_submission  # noqa: E402
 from openrebench.core.seed import Seed  # noqa: E402
 from openrebench.core.workspace import stage  # noqa: E402
 from openrebench.errors import ReBenchError  # noqa: E402
+from openrebench.isolation.local import LocalRunner  # noqa: E402
 from openrebench.textbase import build, hub, source  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("default")
@@ -85,6 +87,27 @@ def test_an_attempt_of_the_full_size_can_be_staged_and_scored(
     stage(environment, "full", tmp_path / "workspace", seed=Seed.fresh())
     result = environment.score(tmp_path / "workspace", None, full, seed=Seed.fresh())  # type: ignore[arg-type]
     assert result.raw == pytest.approx(np.log(400), abs=0.5)
+
+
+def test_the_start_of_the_full_masked_model_guesses_by_frequency(
+    full: Profile, tmp_path: Path, runner: LocalRunner
+) -> None:
+    hub.fetch(full)
+    environment = load_environment("restricted_mlm")
+    profile = environment.card.profile("full")
+    sizes = {"vocabulary": 400, "mask_token": 3, "positions": 32, "sequences": 56}
+    places = {k: full.parameters[k] for k in ("dataset", "tokenizer", "dev_tokens")}
+    tiny = profile.model_copy(
+        update={"parameters": profile.parameters | sizes | places, "device": "cpu"}
+    )
+    environment = type(environment)(
+        environment.card.model_copy(update={"profiles": {"full": tiny}})
+    )
+    stage(environment, "full", tmp_path / "workspace", seed=Seed.fresh())
+    result = score_submission(environment, tmp_path / "workspace", "full", runner)
+    tokens = hub.split(full, "score")[:1792]
+    shares = (np.bincount(hub.split(full, "dev"), minlength=400) + 1.0) / 5400
+    assert result.raw == pytest.approx(-np.log(shares[tokens]).mean(), abs=0.3), result
 
 
 def test_without_the_hub_one_sentence_says_what_is_missing(

@@ -9,7 +9,18 @@ torch = pytest.importorskip("torch")
 from safetensors.torch import save_file  # noqa: E402
 
 from openrebench.errors import InvalidSubmission, Reason, ReBenchError  # noqa: E402
-from openrebench.textbase import assets, build, corpora, recipes, training, weights  # noqa: E402
+from openrebench.textbase import (  # noqa: E402
+    assets,
+    build,
+    corpora,
+    fetch,
+    hub,
+    made,
+    recipes,
+    source,
+    training,
+    weights,
+)
 from openrebench.textbase.gpt import GPT, GPTConfig, mean_loss  # noqa: E402
 from openrebench.textbase.tokens import load_tokens, save_tokens  # noqa: E402
 
@@ -157,3 +168,37 @@ def test_what_is_no_safetensors_is_refused(tmp_path: Path, content: bytes) -> No
     path.write_bytes(content)
     with pytest.raises(InvalidSubmission, match="not a safetensors file"):
         weights.read_submitted(path, TINY)
+
+
+def test_the_check_names_what_each_profile_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENREBENCH_HOME", str(tmp_path))
+    monkeypatch.setattr(hub, "missing", lambda profile: "gpt2 not downloaded")
+    assert [line.split(": ")[0] for line in fetch.report()] == list(fetch.ALL)
+    assert "python -m openrebench.textbase.fetch" in fetch.report()[-1]
+    assert (tmp_path / "assets").stat().st_mode & 0o777 == 0o700
+
+
+def test_base_models_of_the_gpu_profile_need_a_gpu(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENREBENCH_HOME", str(tmp_path))
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(ReBenchError, match="GPU"):
+        fetch.fetch(fetch.profile_of("fix_embedding/gpu"))
+    with pytest.raises(ReBenchError, match="missing"):
+        made.model("large")
+
+
+def test_made_models_are_read_from_the_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENREBENCH_HOME", str(tmp_path))
+    recipe = training.Recipe(config=TINY, steps=1, batch=1, rate=1e-3)
+    monkeypatch.setattr(recipes, "RECIPES", dict.fromkeys(made.NAMES.values(), recipe))
+    for name in made.NAMES.values():
+        weights.save_weights(assets.cache_folder() / f"{name}.safetensors", GPT(TINY))
+    profile = fetch.profile_of("fix_embedding/gpu")
+    assert made.missing(profile) is None
+    assert source.model(profile, "large").config == TINY

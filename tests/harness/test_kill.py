@@ -13,7 +13,7 @@ MOMENTS = 20
 STRAY = "sleep 86399"
 
 # Imports once (an empty task makes Inspect do the rest) and forks for each run: a real runner
-# process, killed at a random moment.
+# process, killed at a random moment after it began, or after it told its first score.
 RUNNERS = """
 import os, random, signal, sys, time
 from pathlib import Path
@@ -32,7 +32,9 @@ for number in numbers:
         run_attempts(["guess_number"], agent="scripted", agent_args=args, time_limit_s=60,
                      root=folder / "attempts")
         os._exit(0)
-    while not list(folder.glob("attempts/*/attempt.json")):
+    awaited = "attempts/*/attempt.json" if int(number) % 4 == 0 else "told.jsonl"
+    deadline = time.monotonic() + 60
+    while not list(folder.glob(awaited)) and time.monotonic() < deadline:
         time.sleep(0.002)
     time.sleep(rng.uniform(0, 1))
     os.kill(runner, signal.SIGKILL)
@@ -45,7 +47,7 @@ def test_what_was_acknowledged_is_in_the_log(tmp_path: Path) -> None:
     steps = [background, {"do": "score", "times": 10_000}]
     (tmp_path / "steps.json").write_text(json.dumps(steps))
     halves = [start_runners(tmp_path, range(first, MOMENTS, 2)) for first in (0, 1)]
-    assert [half.wait(timeout=120) for half in halves] == [0, 0]
+    assert [half.wait(timeout=280) for half in halves] == [0, 0]
     told = sum(check_run(tmp_path / str(number)) for number in range(MOMENTS))
     assert told > MOMENTS  # the moments were not all before the first score
     assert_nothing_runs()

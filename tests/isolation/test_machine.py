@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -108,13 +109,20 @@ def test_a_planted_lock_is_refused(monkeypatch, tmp_path) -> None:
     os.getuid() != 0 or shutil.which("setpriv") is None, reason="needs root and setpriv"
 )
 def test_an_ordinary_user_is_protected_too() -> None:
-    """Run the promises again as a user who may make no control groups."""
-    command = ["setpriv", "--reuid=54321", "--regid=54321", "--clear-groups", sys.executable]
-    command += ["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/isolation/test_promises.py"]
-    env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(REPO / "src"), "HOME": "/nonexistent"}
-    env[layout.WORKER_ENV_VARIABLE] = str(layout.worker_env())
+    """Run the promises again as a user who may make no control groups.
+
+    The checkout may lie where only root can go, so it is first bound to where all can.
+    """
+    python = os.path.relpath(Path(sys.prefix, "bin", "python"), REPO)
+    worker = os.path.relpath(layout.worker_env(), REPO)
+    inner = ["setpriv", "--reuid=54321", "--regid=54321", "--clear-groups", python]
+    inner += ["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/isolation/test_promises.py"]
+    bind = f'mount --bind {shlex.quote(str(REPO))} /mnt && cd /mnt && exec "$@"'
+    command = ["unshare", "--mount", "--propagation=private", "sh", "-c", bind, "sh", *inner]
+    env = {"PATH": os.environ["PATH"], "PYTHONPATH": "/mnt/src", "HOME": "/nonexistent"}
+    env[layout.WORKER_ENV_VARIABLE] = str(Path("/mnt", worker))
     done = subprocess.run(
-        command, env=env, cwd=REPO, capture_output=True, text=True, timeout=120, check=False
+        command, env=env, capture_output=True, text=True, timeout=250, check=False
     )
     assert done.returncode == 0, done.stdout[-3000:]
     assert "passed" in done.stdout

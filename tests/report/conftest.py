@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 from openrebench.analysis.table import from_rows, write_parquet
-from openrebench.report import render
+from openrebench.report import build, public, sections
+from openrebench.report.page import Section
+from openrebench.report.render import Drawn, Figure
+from openrebench.report.theme import WIDE
 
 MakeFolder = Callable[..., Path]
 ENVIRONMENTS = (
@@ -32,17 +35,33 @@ def logged(seed: int, length_s: float, *, calls: int = 8) -> list[dict[str, obje
 
 @pytest.fixture
 def real_drawing() -> None:
-    """Asked for by tests that need figures as they are; the others get their specifications."""
+    """Asked for by tests that need images; the others get each figure's specification."""
+
+
+@pytest.fixture
+def with_published() -> None:
+    """Asked for by tests of what others published; the others leave that part out."""
 
 
 @pytest.fixture(autouse=True)
-def quick_drawing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Write a figure's specification in place of its image: rendering is most of the time."""
+def quick(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out what takes most of the time and is not what a test is about."""
     if "real_drawing" in request.fixturenames:
         return
-    monkeypatch.setattr(render.vl_convert, "vegalite_to_svg", lambda spec, **_: json.dumps(spec))
-    monkeypatch.setattr(render.vl_convert, "svg_to_png", lambda *_, **__: b"")
-    monkeypatch.setattr(render.vl_convert, "svg_to_pdf", lambda *_: b"")
+    for module in (sections, public):
+        monkeypatch.setattr(module, "draw", draw_specification)
+    if "with_published" not in request.fixturenames:
+        nothing = Section(title="Published results, full size")
+        monkeypatch.setattr(build, "public_section", lambda *_: nothing)
+        monkeypatch.setattr(sections, "published_panel", lambda *_: None)
+
+
+def draw_specification(figure: Figure, folder: Path) -> Drawn:
+    """Write a figure's specification in place of its images."""
+    folder.mkdir(parents=True, exist_ok=True)
+    specification = json.dumps(figure.draw(WIDE).to_dict(validate=False), default=str)
+    (folder / f"{figure.name}.svg").write_text(specification)
+    return Drawn(figure=figure, wide="data:,", narrow="data:,")
 
 
 @pytest.fixture

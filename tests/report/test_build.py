@@ -21,7 +21,7 @@ def page(folders: list[Path], out: Path, options: Options = FAST) -> str:
     return build_report(folders, out, options=options).read_text(encoding="utf-8")
 
 
-def test_without_attempts_it_draws_what_is_published(tmp_path: Path) -> None:
+def test_without_attempts_it_draws_what_is_published(with_published, tmp_path: Path) -> None:
     html = page([], tmp_path / "report")
     assert "No attempt of your own yet" in html
     assert "Published results, full size" in html and "not comparable" in html
@@ -79,7 +79,7 @@ def digests(folder: Path) -> dict[str, str]:
     }
 
 
-def test_units_and_affiliation_are_said(make_folder, tmp_path: Path) -> None:
+def test_units_and_affiliation_are_said(make_folder, with_published, tmp_path: Path) -> None:
     html = page([make_folder()], tmp_path / "report")
     assert "OpenRE-small v1 - not RE-Bench" in html
     assert "not affiliated with METR" in html

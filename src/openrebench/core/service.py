@@ -16,7 +16,7 @@ import os
 import socket
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from pathlib import Path
@@ -55,19 +55,31 @@ class Journal:
 
     def append(self, row: Request) -> None:
         """Write one row with the time, and force it to disk."""
-        stamped = {"at": datetime.now(UTC).isoformat(), **row}
-        fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-        try:
-            size = os.fstat(fd).st_size
-            torn = size > 0 and os.pread(fd, 1, size - 1) != b"\n"
-            os.write(fd, b"\n" * torn + json.dumps(stamped).encode() + b"\n")
-            os.fsync(fd)
-        finally:
-            os.close(fd)
+        self.book(lambda _: row)
+
+    def book(self, decide: Callable[[list[Row]], Request]) -> Row:
+        """Write the row that is decided on from all rows, while nobody else can write.
+
+        Args:
+            decide: Gives the new row from the earlier ones, or raises `Refused`.
+
+        Returns:
+            The row as written, with the time.
+        """
+        with self._locked():
+            row = {"at": datetime.now(UTC).isoformat(), **decide(self.rows())}
+            fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            try:
+                os.ftruncate(fd, self.path.read_bytes().rfind(b"\n") + 1)  # a crash's torn line
+                os.write(fd, json.dumps(row).encode() + b"\n")
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+            return row
 
     @contextlib.contextmanager
-    def locked(self) -> Iterator[None]:
-        """Keep threads and processes from booking at the same time."""
+    def _locked(self) -> Iterator[None]:
+        """Keep other threads and processes out."""
         fd = os.open(self.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)

@@ -46,8 +46,12 @@ def options_for_public(options: Options) -> Options:
 def human_estimates(environments: tuple[str, ...], options: Options) -> Estimates:
     """Human score@k from the public attempts that count."""
     chosen = options_for_public(options)
-    groups = grouped(prepared(human_table(), chosen), environments, chosen)
-    return estimated(groups[0], chosen)
+    return estimated(grouped(humans(options), environments, chosen)[0], chosen)
+
+
+def humans(options: Options) -> Attempts:
+    """Public human attempts, the doubtful ones marked."""
+    return prepared(human_table(), options_for_public(options))
 
 
 def public_section(options: Options, out: Path) -> Section:
@@ -61,14 +65,14 @@ def public_section(options: Options, out: Path) -> Section:
 def _figures(options: Options) -> list[Figure]:
     suite = find_suite("all")
     found = human_estimates(suite.environments, options)
-    rows = _rows_note(prepared(human_table(), options_for_public(options)))
+    rows = _rows_note(humans(options))
     curves = Texts(
         "published-human-curve",
         "Human experts: best of k attempts of 8 hours",
         [f"{UNITS}; mean over {suite.title}", rows],
     )
     dates = Texts("published-by-date", "Published means by date", [UNITS])
-    means = published_points("", allocation_frame(found))
+    means = published_points("", humans(options), allocation_frame(found))
     return [
         curve_figure(curve_frame(found, curve(found)), curves, HUMANS),
         _panels(options),
@@ -126,6 +130,6 @@ def published_panel(environment: str, options: Options, out: Path) -> Drawn | No
     if not name:
         return None
     best = allocation_frame(human_estimates((environment,), options))
-    points = published_points(environment, best)
+    points = published_points(environment, humans(options), best)
     figure = published_figure(points, f"{environment}-published", name, SOURCES)
     return draw(figure, out / "figures")

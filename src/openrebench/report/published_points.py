@@ -8,7 +8,6 @@ from openrebench.report.figures.published import ATTEMPT, BEST_OF_K
 
 SOURCES = "Wijk et al. 2024 (arXiv:2411.15114), METR/eval-analysis-public, model cards"
 HUMAN_BUDGET_S = 8 * 3600.0
-LONGEST_H = 80.0
 
 
 def human_table() -> Attempts:
@@ -37,21 +36,24 @@ def human_table() -> Attempts:
     return from_rows(rows)
 
 
-def published_points(environment: str, best_of_k: pl.DataFrame) -> pl.DataFrame:
+def published_points(environment: str, humans: Attempts, best_of_k: pl.DataFrame) -> pl.DataFrame:
     """Published numbers of one environment, or of means if `environment` is "".
 
     Args:
         environment: Environment, or "".
+        humans: Public human attempts, marked; doubtful ones are in the table and not drawn.
         best_of_k: Human score@k as `allocation_frame` gives it.
     """
-    human = human_attempts().filter(pl.col("environment") == environment)
-    attempts = human.select(
+    doubt = pl.col("left_out") != ""
+    attempts = humans.attempts.filter(pl.col("environment") == environment).select(
         what=pl.lit(ATTEMPT),
-        label=pl.format("human attempt {}", "row"),
-        budget_h=pl.col("hours"),
-        score=pl.col("score").clip(0.0),
-        source="source",
-        status=pl.lit("public row"),
+        label="attempt",
+        budget_h=pl.col("working_s") / 3600,
+        score="score",
+        source=pl.lit(human_attempts()["source"][0]),
+        status=pl.when(doubt)
+        .then(pl.format("public row, not drawn: {}", "left_out"))
+        .otherwise(pl.lit("public row")),
     )
     k = best_of_k.filter(~pl.col("resampled")).select(
         what=pl.lit(BEST_OF_K),
@@ -61,8 +63,7 @@ def published_points(environment: str, best_of_k: pl.DataFrame) -> pl.DataFrame:
         source=pl.lit("computed from the public rows"),
         status=pl.lit("computed"),
     )
-    found = pl.concat([attempts, k, _results(environment)])
-    return found.filter(pl.col("budget_h") <= LONGEST_H)
+    return pl.concat([attempts, k, _results(environment)])
 
 
 def _results(environment: str) -> pl.DataFrame:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from openrebench.environments.restricted_mlm.checker.interpret import Graph
 
 CHECKER = Path(__file__).parent / "checker"
+START_VOCABULARY = 2048  # of agent/weights.safetensors
+START_WIDTH, START_HIDDEN = 32, 64  # of agent/model.py
 OUT = "exported"
 MAX_EXPORT_BYTES = 2 << 30
 CLOSE_TO_OFFSET = 0.05  # nats; no model of this kind gets there
@@ -41,6 +43,8 @@ class RestrictedMLM(Environment):
         source.write_tokens(workspace / "tokens.bin", profile, ("base", "dev"))
         source.write_sizes(workspace / "sizes.json", profile)
         source.write_vocabulary(workspace / "vocabulary.json", profile)
+        if profile.integer("vocabulary") != START_VOCABULARY:
+            _write_unigram_start(workspace / "weights.safetensors", profile)
         _copy_checker(workspace)
 
     def score(
@@ -157,6 +161,24 @@ def _logits(graph: "Graph", tokens: "Tensor", deadline: float) -> "Tensor":
     except TimeoutError as error:
         message = "running the graph on the hidden text takes too long"
         raise InvalidSubmission(Reason.TIMED_OUT, message) from error
+
+
+def _write_unigram_start(path: Path, profile: Profile) -> None:
+    """Write weights of agent/model.py that guess by frequency, as the trained start does."""
+    import torch
+
+    from openrebench.textbase.weights import save_tensors
+
+    vocabulary = profile.integer("vocabulary")
+    counts = torch.bincount(source.tokens(profile, "dev"), minlength=vocabulary) + 1.0
+    weights = {
+        "embedding.weight": torch.zeros(vocabulary, START_WIDTH),
+        "up.weight": torch.zeros(START_HIDDEN, START_WIDTH),
+        "up.bias": torch.zeros(START_HIDDEN),
+        "out.weight": torch.zeros(vocabulary, START_HIDDEN),
+        "out.bias": (counts / counts.sum()).log(),
+    }
+    save_tensors(path, weights)
 
 
 def _copy_checker(workspace: Path) -> None:

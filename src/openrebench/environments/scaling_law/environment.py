@@ -13,14 +13,14 @@ from openrebench.environments.scaling_law.answers import FILE, TOLERANCE, Answer
 from openrebench.environments.scaling_law.experiments import Experiments
 from openrebench.environments.scaling_law.recipe import Family
 from openrebench.environments.scaling_law.surface import Cells, Surface
-from openrebench.isolation.device import device_fingerprint
 from openrebench.isolation.runner import Runner
 
 UNSUPPORTED = "unsupported_guess: no training run of this attempt came before the answer"
-NO_TEXT = (
-    "needs OpenWebText and days on several GPUs, and no loss surface at that size was measured; "
-    "python -m openrebench.environments.scaling_law.full prepares the runs that would give one"
-)
+NOT_MEASURED = {
+    "gpu": "its loss surface is measured, but start and reference at this size are not; use small",
+    "full": "needs OpenWebText and days on several GPUs, and no loss surface at that size was "
+    "measured; python -m openrebench.environments.scaling_law.full prepares such runs",
+}
 
 
 @final
@@ -30,12 +30,8 @@ class ScalingLaw(Environment):
     service_name = Experiments.name
 
     def unavailable(self, profile: Profile) -> str | None:
-        """Say whether the profile lacks its surface or its device."""
-        if not surface_file(self.card.folder, profile).exists():
-            return NO_TEXT
-        if profile.device == "cuda" and not device_fingerprint("cuda").available:
-            return "needs an NVIDIA GPU and its driver to train on; none was found"
-        return None
+        """Say what of the profile was never measured."""
+        return NOT_MEASURED.get(str(profile.parameters["surface"]))
 
     def service(self, profile: Profile, journal: Journal) -> Experiments:
         """Give an attempt's training runs (see `core.service`)."""

@@ -1,14 +1,12 @@
 """The experiments: training runs, metered on this side and noted before they begin."""
 
 import math
-from concurrent.futures import Executor, ProcessPoolExecutor
-from multiprocessing import get_context
-from threading import Lock
-from typing import NamedTuple, final
+from typing import NamedTuple, cast, final
 
 from openrebench.core.card import Profile
 from openrebench.core.service import Journal, Refused, Request, Row, Service
 from openrebench.environments.scaling_law.recipe import HEAD_WIDTH, Family
+from openrebench.environments.scaling_law.training_process import Job, TrainingProcess, Trains
 
 MIN_WIDTH, MAX_WIDTH = 8, 256
 MAX_SEED = 2**31 - 1
@@ -39,23 +37,23 @@ class Experiments(Service):
     Args:
         profile: Whose sizes and caps hold.
         journal: The attempt's.
-        trainer: Where runs are trained, in a process of its own; made when first needed if None.
+        trainer: What trains; a process of its own if None.
     """
 
     name = "runs"
 
     def __init__(
-        self, profile: Profile, journal: Journal, *, trainer: Executor | None = None
+        self, profile: Profile, journal: Journal, *, trainer: Trains | None = None
     ) -> None:
         super().__init__(journal)
         self.family, self.device = Family.of(profile), profile.device
         self.per_run = float(profile.parameters["c_small"])
         self.allowance = float(profile.parameters["allowance"])
         self.max_runs = profile.integer("max_runs")
-        self._trainer, self._lock = trainer, Lock()
+        self._trainer = trainer or TrainingProcess()
 
     def answer(self, request: Request) -> Request:
-        """Train a model and give its loss, or only say what is left if nothing is asked.
+        """Train a model and give its loss; if nothing is asked, list all runs so far.
 
         Args:
             request: `n_embd`, `max_iters`, and optionally `learning_rate` and `seed`.
@@ -67,11 +65,11 @@ class Experiments(Service):
             Refused: The request is malformed, or costs more than a run or the allowance may.
         """
         if not request:
-            return self._left()
+            return {**self._left(), "runs": [*history(self.journal.rows())]}
         run = _read(request)
         number, flop = self._book(run)
         try:
-            loss = self._executor().submit(_train, self.family, run, self.device).result()
+            loss = self._trainer.train(self._job(run))
         except BaseException:
             self.journal.append({"event": "failed", "run": number})
             raise
@@ -80,18 +78,27 @@ class Experiments(Service):
         return {"loss": result, "flop": flop, **self._left()}
 
     def close(self) -> None:
-        """End the training process; runs that wait are dropped."""
-        with self._lock:
-            if self._trainer is not None:
-                self._trainer.shutdown(wait=False, cancel_futures=True)
+        """End the training process; runs that wait fail."""
+        self._trainer.close()
+
+    def _job(self, run: Run) -> Job:
+        tuned = self.family.peak_rate(run.n_embd, run.max_iters)
+        return Job(
+            family=self.family,
+            n_embd=run.n_embd,
+            max_iters=run.max_iters,
+            rate=tuned if run.rate is None else run.rate,
+            seed=run.seed,
+            device=self.device,
+        )
 
     def _book(self, run: Run) -> tuple[int, int]:
         """Charge a run before it begins; gives its number and its FLOP."""
         flop = self.family.flop(run.n_embd, run.max_iters)
         if flop > self.per_run:
             raise Refused(f"the run costs {flop:.4g} FLOP; a run may cost {self.per_run:.4g}")
-        with self.journal.locked():
-            rows = self.journal.rows()
+
+        def decide(rows: list[Row]) -> Row:
             before = spent(rows)
             if before.runs >= self.max_runs:
                 raise Refused(f"all {self.max_runs} runs are used up")
@@ -99,8 +106,9 @@ class Experiments(Service):
                 left = self.allowance - before.flop
                 raise Refused(f"the run costs {flop:.4g} FLOP; {left:.4g} are left")
             number = sum(row["event"] == "begun" for row in rows)
-            self.journal.append({"event": "begun", "run": number, "flop": flop, **run._asdict()})
-        return number, flop
+            return {"event": "begun", "run": number, "flop": flop, **run._asdict()}
+
+        return cast("int", self.journal.book(decide)["run"]), flop
 
     def _left(self) -> Row:
         used = spent(self.journal.rows())
@@ -110,20 +118,22 @@ class Experiments(Service):
             "runs_left": self.max_runs - used.runs,
         }
 
-    def _executor(self) -> Executor:
-        with self._lock:
-            if self._trainer is None:
-                self._trainer = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
-            return self._trainer
-
 
 def spent(rows: list[Row]) -> Spent:
     """Add up what was begun and did not fail by our fault."""
     failed = {row["run"] for row in rows if row["event"] == "failed"}
-    costs = [
-        int(str(row["flop"])) for row in rows if row["event"] == "begun" and row["run"] not in failed
+    begun = [row for row in rows if row["event"] == "begun" and row["run"] not in failed]
+    return Spent(len(begun), sum(cast("int", row["flop"]) for row in begun))
+
+
+def history(rows: list[Row]) -> list[Row]:
+    """List the runs with their losses; one that is not finished has none."""
+    losses = {row["run"]: row["loss"] for row in rows if row["event"] == "done"}
+    return [
+        {name: row[name] for name in Run._fields} | {"loss": losses.get(row["run"])}
+        for row in rows
+        if row["event"] == "begun"
     ]
-    return Spent(len(costs), sum(costs))
 
 
 def finished(rows: list[Row]) -> int:
@@ -156,21 +166,3 @@ def _rate(value: object) -> float | None:
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value <= MAX_RATE:
         raise Refused(f"learning_rate must be a number above 0, at most {MAX_RATE:g}, or null")
     return float(value)
-
-
-def _train(family: Family, run: Run, device: str) -> float:
-    """Train in the training process, where torch is imported."""
-    import torch
-
-    from openrebench.environments.scaling_law import trainer
-
-    torch.set_num_threads(1)
-    tuned = family.peak_rate(run.n_embd, run.max_iters)
-    return trainer.train(
-        family,
-        n_embd=run.n_embd,
-        max_iters=run.max_iters,
-        rate=tuned if run.rate is None else run.rate,
-        seed=run.seed,
-        device=device,
-    )

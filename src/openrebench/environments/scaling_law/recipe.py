@@ -72,7 +72,7 @@ class Family:
 
     def peak_rate(self, n_embd: int, max_iters: int) -> float:
         """Give the tuned peak learning rate of a run: a power of width and steps."""
-        return self.rate * n_embd**self.rate_width * max_iters**self.rate_steps
+        return float(self.rate * n_embd**self.rate_width * max_iters**self.rate_steps)
 
 
 def schedule(step: int, steps: int) -> float:

@@ -2,7 +2,8 @@
 
     hidden/surface-<name>.json    losses of every cell, seed by seed, and their provenance
 
-    L(x, y) = sum_(k <= degree) a_k x^k + y (b_0 + b_1 x),  x = ln(width / middle),  y = ln(FLOP / budget)
+    L(x, y) = sum_(k <= degree) a_k x^k + y (b_0 + b_1 x)
+    x = ln(width / middle),  y = ln(FLOP / budget)
 
 fitted by least squares to the cells' medians over seeds. Its error is what it misses a cell by when
 the cell's whole width is left out of the fit (`errors_left_out`).
@@ -94,7 +95,7 @@ class Surface:
             family=family, budget=budget, middle=middle, coefficients=np.empty(cells.degree + 3)
         )
         rows = empty._terms(cells.widths, cells.iterations)
-        found, *_ = np.linalg.lstsq(rows, cells.centres, rcond=None)
+        found: Floats = np.linalg.lstsq(rows, cells.centres, rcond=None)[0].astype(np.float64)
         return replace(empty, coefficients=found)
 
     def loss(self, n_embd: int, max_iters: int) -> float:

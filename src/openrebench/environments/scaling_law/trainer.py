@@ -72,9 +72,7 @@ def order(family: Family, steps: int, seed: int) -> Tensor:
         (steps, batch), int64; equal seeds give equal orders.
     """
     draw = torch.Generator().manual_seed(seed)
-    return torch.randint(
-        len(text("base")) - family.context, (steps, family.batch), generator=draw
-    )
+    return torch.randint(len(text("base")) - family.context, (steps, family.batch), generator=draw)
 
 
 @cache

@@ -39,18 +39,22 @@ def published_figure(points: pl.DataFrame, name: str, subject: str, sources: str
     """Draw published points of one environment or of means over several.
 
     Args:
-        points: Columns what (a key of KINDS), label, budget_h, score, source, status.
+        points: Columns what (a key of KINDS), label, budget_h, score, source, status; those whose
+            status says so are not drawn.
         name: Stem of the files.
         subject: Published name of the environment, or what the means are over.
         sources: Where the points come from, in a few words.
     """
+    shown = points.filter(
+        ~pl.col("status").str.contains("not drawn") & (pl.col("budget_h") <= LAST_H)
+    )
     return Figure(
         name=name,
         title=f"{subject}: {HEADING}",
         caption="Published results at the published size, on the scale of the published "
         f"reference. Sources: {sources}; each point's own source is in the table. They are never "
         "drawn on one axis with this project's attempts.",
-        draw=lambda size: _draw(points, size, subject),
+        draw=lambda size: _draw(shown, size, subject),
         table=points,
     )
 

@@ -12,7 +12,7 @@ from openrebench.report.figures.curve import Texts
 from openrebench.report.render import Figure
 from openrebench.report.theme import GREY, Palette, Size, finish, legend, time_axis, title
 
-MAX_LINES = 200
+MAX_LINES, MANY = 200, 20
 HEIGHT = 280
 UNEQUAL = 6.0  # from this ratio of lengths on, time is drawn on a log axis
 NICE_STEPS_H = (
@@ -82,38 +82,26 @@ def _draw(
     y = alt.Y("y:Q", title=word).scale(zero=normalised)
     present = rows["solver"].unique(maintain_order=True).to_list()
     key = legend(size, len(present)) if len(present) > 1 else None
-    layers = [_dots(points, x, y, palette, key), _invalid(points, x, palette)]
+    colour, shape = palette.colour(present, key), palette.shape(present, key)
+    many = rows["attempt"].n_unique() > MANY
+    base = alt.Chart(points).encode(x=x, color=colour)
+    valid = base.transform_filter("datum.outcome == 'scored'").encode(y=y, shape=shape)
+    invalid = base.transform_filter("datum.outcome != 'scored'").encode(y=alt.value(HEIGHT - 7))
+    layers = [
+        valid.mark_point(filled=True, size=12 if many else 22, opacity=0.9),
+        invalid.mark_point(shape="cross", angle=45, size=30, filled=True, opacity=0.75),
+    ]
     if normalised:
         lines = _with_ends(rows).with_columns(at=clipped, y=pl.col("so_far"))
-        layers = [_steps(lines, x, y, palette), *layers, *_reference_line(rows)]
+        steps = alt.Chart(lines).mark_line(
+            interpolate="step-after", strokeWidth=1.7, opacity=0.45 if many else 0.85
+        )
+        drawn = steps.encode(x=x, y=y, color=colour, detail="attempt:N")
+        layers = [drawn, *layers, *_reference_line(rows)]
     chart = alt.layer(*layers).properties(
         width=size.width, height=HEIGHT, title=title(texts.heading, texts.subtitle, size)
     )
     return finish(chart)
-
-
-def _steps(lines: pl.DataFrame, x: alt.X, y: alt.Y, palette: Palette) -> Any:  # noqa: ANN401
-    present = lines["solver"].unique(maintain_order=True).to_list()
-    base = alt.Chart(lines).mark_line(interpolate="step-after", strokeWidth=1.7, opacity=0.85)
-    return base.encode(x=x, y=y, color=palette.colour(present, None), detail="attempt:N")
-
-
-def _dots(
-    points: pl.DataFrame, x: alt.X, y: alt.Y, palette: Palette, key: alt.Legend | None
-) -> Any:  # noqa: ANN401
-    present = points["solver"].unique(maintain_order=True).to_list()
-    valid = alt.Chart(points.filter(pl.col("outcome") == "scored"))
-    return valid.mark_point(filled=True, size=20, opacity=0.9).encode(
-        x=x, y=y, color=palette.colour(present, key), shape=palette.shape(present, key)
-    )
-
-
-def _invalid(points: pl.DataFrame, x: alt.X, palette: Palette) -> Any:  # noqa: ANN401
-    present = points["solver"].unique(maintain_order=True).to_list()
-    crosses = alt.Chart(points.filter(pl.col("outcome") != "scored"))
-    return crosses.mark_point(shape="cross", angle=45, size=30, filled=True, opacity=0.75).encode(
-        x=x, y=alt.value(HEIGHT - 7), color=palette.colour(present, None)
-    )
 
 
 def _first_h(rows: pl.DataFrame) -> float:

@@ -27,6 +27,7 @@ CARD = ENVIRONMENT.card
 START, REFERENCE = CARD.folder / "agent", CARD.folder / "hidden" / "reference"
 INTACT = build.HERE / "hidden" / "large.safetensors"
 EMBEDDING = "tokens.weight"
+NO_NUMBERS = torch.full((112,), torch.nan).half()
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +55,13 @@ def test_the_intact_model_is_flagged(
     shutil.copy(INTACT, tmp_path / module.SUBMITTED)
     result = score(reduced, tmp_path, runner)
     assert any(flag.startswith("near_copy: 100%") for flag in result.flags)
+
+
+def test_a_link_to_the_intact_model_is_not_followed(
+    tmp_path: Path, reduced: Environment, runner: LocalRunner
+) -> None:
+    (tmp_path / module.SUBMITTED).symlink_to(INTACT)
+    assert score(reduced, tmp_path, runner).reason is Reason.MISSING_FILE
 
 
 def test_noise_does_not_hide_a_copy() -> None:
@@ -122,7 +130,7 @@ def test_the_workspace_has_no_hidden_text(workspaces: list[Path]) -> None:
         (lambda w: w.pop("norm.weight"), Reason.WRONG_OUTPUT),
         (lambda w: w.update({"norm.weight": torch.ones(112)}), Reason.WRONG_OUTPUT),
         (lambda w: w.update({"norm.weight": torch.ones(111).half()}), Reason.WRONG_SHAPE),
-        (lambda w: w.update({"norm.weight": torch.full((112,), torch.nan).half()}), Reason.NON_FINITE),
+        (lambda w: w.update({"norm.weight": NO_NUMBERS}), Reason.NON_FINITE),
         (lambda w: w.update({"norm.weight": torch.full((112,), 6e4).half()}), None),
     ],
 )  # fmt: skip

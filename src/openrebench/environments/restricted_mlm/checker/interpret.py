@@ -17,6 +17,9 @@ MAX_ELEMENTS = 1 << 27  # of one tensor: half a gigabyte
 MAX_LIVE_ELEMENTS = 1 << 28  # of all tensors alive at a time
 LINE = re.compile(r"^[\w.-]{1,40}:\d{1,6}$")
 NAME = re.compile(r"^(tokens|c\d{1,6}|t\d{1,6}\.\d{1,4})$")
+FAULTS = (  # what PyTorch raises when arguments don't fit
+    RuntimeError, IndexError, TypeError, ValueError, NotImplementedError, AttributeError, KeyError,
+)  # fmt: skip
 FACTORIES = ("zeros", "ones", "full", "arange")
 TYPES = {"float32": FLOAT, "int64": INTEGER}
 
@@ -150,11 +153,34 @@ def _call(node: Node, values: Mapping[str, Tensor], fixed: set[int]) -> list[Ten
     if name in FACTORIES:
         kwargs["device"] = values["tokens"].device
     try:
+        _check_positions(node, args)
         result = getattr(getattr(torch.ops.aten, name), overload)(*args, **kwargs)
-    except (RuntimeError, IndexError, TypeError, ValueError, NotImplementedError) as error:
+    except FAULTS as error:
         first = " ".join(str(error).split())[:160]
         raise BadGraph(f"{node.where} does not run ({first})") from error
     return _results(node, result)
+
+
+def _check_positions(node: Node, args: list[Any]) -> None:
+    """Refuse positions out of range on a GPU, where PyTorch would end the whole process."""
+    name = node.op.split(".")[1]
+    for positions, size in _positions(name, args):
+        if positions.is_cuda and positions.numel():
+            lowest = -size if name == "index" else 0
+            if int(positions.min()) < lowest or int(positions.max()) >= size:
+                raise IndexError(f"a position is out of range; the size is {size}")
+
+
+def _positions(name: str, args: list[Any]) -> list[tuple[Tensor, int]]:
+    """Give the index tensors of a call, each with the size of what it looks into."""
+    if name == "embedding":
+        return [(args[1], args[0].shape[0])]
+    if name == "index":
+        pairs = zip(args[1], args[0].shape, strict=False)
+        return [(positions, size) for positions, size in pairs if positions is not None]
+    if name in ("index_select", "gather"):
+        return [(args[2], args[0].shape[args[1]])]
+    return []
 
 
 def _memory(tensor: Tensor) -> int:

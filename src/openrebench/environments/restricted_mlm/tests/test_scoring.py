@@ -25,6 +25,7 @@ REFUSED = {  # by the rules, with the operation's name
     "python_condition", "comparison", "selection", "maximum", "custom_operation", "own_record",
     "memory_between_batches",
 }  # fmt: skip
+LINEAR = "import torch\ndef build():\n    return torch.nn.Linear(2, 2)\n"
 NOT_BETTER = 0.02  # nats below the start's loss
 
 
@@ -65,7 +66,7 @@ def test_the_start_scores_and_the_same_each_time(
     assert set(start.details) == {"final_loss", "operations"}
 
 
-@pytest.mark.parametrize("name", ["softmax", "ctypes_on_memory", "linked_record", "own_record"])
+@pytest.mark.parametrize("name", ["softmax", "ctypes_on_memory"])
 def test_a_cheat_gains_nothing(
     name: str, reduced: Environment, runner: LocalRunner, start: ScoreResult
 ) -> None:
@@ -84,8 +85,7 @@ def test_every_cheat_gains_nothing(
     ("text", "reason", "says"),
     [
         ("def build(:\n", Reason.IMPORT_FAILED, "SyntaxError"),
-        ("x = 1\n", Reason.IMPORT_FAILED, "build"),
-        ("import torch\ndef build():\n    return torch.nn.Linear(2, 2)\n", Reason.IMPORT_FAILED, "weight"),
+        (LINEAR, Reason.IMPORT_FAILED, "weight"),
     ],
 )  # fmt: skip
 def test_a_bad_model_gets_one_clear_sentence(

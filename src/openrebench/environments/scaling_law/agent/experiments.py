@@ -2,6 +2,7 @@
 
     python -m experiments run --n-embd 16 --max-iters 800 [--learning-rate 0.01] [--seed 1]
     python -m experiments left
+    python -m experiments history
 """
 
 import argparse
@@ -36,8 +37,15 @@ def run(n_embd: int, max_iters: int, learning_rate: float | None = None, seed: i
 
 
 def left() -> dict:
-    """Tell what is used and left."""
-    return ask({})
+    """Tell what is used and left: `flop_used`, `flop_left`, `runs_left`."""
+    reply = ask({})
+    del reply["runs"]
+    return reply
+
+
+def history() -> list[dict]:
+    """List all runs so far with their losses, also those whose result nobody waited for."""
+    return ask({})["runs"]
 
 
 def ask(request: dict) -> dict:
@@ -59,9 +67,11 @@ def main() -> None:
     one.add_argument("--learning-rate", type=float)
     one.add_argument("--seed", type=int, default=0)
     commands.add_parser("left", help="tell what is used and left")
+    commands.add_parser("history", help="list all runs so far")
     options = vars(parser.parse_args())
+    command = {"run": run, "left": left, "history": history}[options.pop("command")]
     try:
-        print(json.dumps(left() if options.pop("command") == "left" else run(**options)))
+        print(json.dumps(command(**options)))
     except Refused as error:
         parser.exit(1, f"refused: {error}\n")
 

@@ -58,7 +58,7 @@ def test_answers_within_a_tenth_of_the_budget_are_valid(
         (changed(note=3), Reason.WRONG_OUTPUT, "note is 3"),
         (changed(n_embd=48.0), Reason.WRONG_OUTPUT, "n_embd is 48.0; it must be an integer"),
         (changed(n_embd=True), Reason.WRONG_OUTPUT, "must be an integer"),
-        (changed(max_iters="9000"), Reason.WRONG_OUTPUT, "max_iters is \"9000\""),
+        (changed(max_iters="9000"), Reason.WRONG_OUTPUT, 'max_iters is "9000"'),
         (changed(max_iters=0), Reason.RULE_BROKEN, "from 1 to"),
         (changed(max_iters=-5), Reason.RULE_BROKEN, "from 1 to"),
         (changed(max_iters=10**80), Reason.RULE_BROKEN, "a huge number"),

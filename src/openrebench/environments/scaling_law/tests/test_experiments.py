@@ -3,7 +3,7 @@
 import json
 import threading
 from collections.abc import Iterator
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -12,25 +12,10 @@ from openrebench.core.card import Profile
 from openrebench.core.catalog import find_card
 from openrebench.core.service import Journal, Refused, reply_to
 from openrebench.environments.scaling_law.experiments import Experiments, spent
+from openrebench.environments.scaling_law.tests.fakes import Instant
 
 PROFILE = find_card("scaling_law").profile("small")
 SMALL = {"n_embd": 8, "max_iters": 10}
-
-
-class Instant(Executor):
-    """Gives a loss, or an error, without training."""
-
-    def __init__(self, loss: float | Exception = 5.0) -> None:
-        self.loss, self.asked = loss, []
-
-    def submit(self, fn, /, *args, **kwargs):  # noqa: ANN001, ANN002, ANN003, ANN201
-        future: Future[float] = Future()
-        self.asked.append(args)
-        if isinstance(self.loss, Exception):
-            future.set_exception(self.loss)
-        else:
-            future.set_result(self.loss)
-        return future
 
 
 @pytest.fixture
@@ -56,7 +41,10 @@ def test_a_run_gives_loss_cost_and_what_is_left(service: Experiments) -> None:
         "loss": 5.0, "flop": cost, "flop_used": cost, "flop_left": int(2.4e12) - cost,
         "runs_left": 199,
     }  # fmt: skip
-    assert service.answer({}) == {k: reply[k] for k in ("flop_used", "flop_left", "runs_left")}
+    listed = service.answer({})
+    run = {"n_embd": 16, "max_iters": 100, "rate": 0.01, "seed": 3, "loss": 5.0}
+    left = {name: reply[name] for name in ("flop_used", "flop_left", "runs_left")}
+    assert listed == {**left, "runs": [run]}
 
 
 def test_every_run_is_in_the_journal(service: Experiments) -> None:
@@ -126,9 +114,7 @@ def test_what_fails_by_our_fault_is_not_charged(tmp_path: Path) -> None:
 
 
 def test_a_diverged_run_has_no_loss_but_is_charged(tmp_path: Path) -> None:
-    service = Experiments(
-        PROFILE, Journal(tmp_path / "runs.jsonl"), trainer=Instant(float("nan"))
-    )
+    service = Experiments(PROFILE, Journal(tmp_path / "runs.jsonl"), trainer=Instant(float("nan")))
     reply = service.answer(SMALL)
     assert reply["loss"] is None and reply["flop_used"] == reply["flop"]
 
@@ -139,3 +125,9 @@ def test_the_number_of_runs_is_capped(service: Experiments) -> None:
     service.answer(SMALL)
     with pytest.raises(Refused, match="all 2 runs"):
         service.answer(SMALL)
+
+
+def test_the_tuned_rate_is_used_if_none_is_named(service: Experiments, trainer: Instant) -> None:
+    service.answer(SMALL)
+    service.answer({**SMALL, "learning_rate": 0.5})
+    assert [job.rate for job in trainer.asked] == [0.25 / 8, 0.5]

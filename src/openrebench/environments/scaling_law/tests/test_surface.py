@@ -27,10 +27,12 @@ def cells_of(name: str) -> Cells:
 def test_the_sweep_covers_the_ridge_with_at_least_three_seeds(name: str) -> None:
     profile, cells = CARD.profile(name), cells_of(name)
     family, budget = Family.of(profile), float(profile.parameters["c_big"])
-    share = np.array([
-        family.flop(int(d), int(s)) / budget
-        for d, s in zip(cells.widths, cells.iterations, strict=True)
-    ])
+    share = np.array(
+        [
+            family.flop(int(d), int(s)) / budget
+            for d, s in zip(cells.widths, cells.iterations, strict=True)
+        ]
+    )
     assert cells.losses.shape[1] >= 3
     for width in np.unique(cells.widths):
         here = share[cells.widths == width]
