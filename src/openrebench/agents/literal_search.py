@@ -1,7 +1,7 @@
 """A seeded search over literals, without any language model: the floor for every agent.
 
-It knows nothing of any environment: it reads the files that are scored, changes one number or
-boolean at a time, and keeps a change that scores better.
+It knows nothing of any environment: it reads the files that are scored, changes a number or
+boolean (several at a time when single changes are used up), and keeps what scores better.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ from openrebench.harness import live
 from openrebench.harness.tools import request_score, time_left_s
 from openrebench.isolation.snapshot import take
 
-DRAWS = 200  # draws without a text that was not tried yet, after which nothing is left to try
+DRAWS = 200  # draws without a text that was not tried yet, after which more is changed at once
 NO_LITERALS = "the scored files hold no literal that could be changed"
 NO_SCORES = "this environment does not show scores, so there is nothing to search by"
 
@@ -54,17 +54,26 @@ class Search:
         ]
 
     def propose(self) -> Files | None:
-        """Change one literal of the best files to something never tried; None if none is left."""
+        """Change literals of the best files to something never tried; None if none is left.
+
+        One literal is changed while that gives anything new, then two at a time, and so on.
+        """
         places = self.places()
-        for _ in range(DRAWS if places else 0):
-            name, literal = self.rng.choice(places)
-            value = changed(literal.text, self.rng)
-            if value is None:
-                continue
-            files = {**self.files, name: replaced(self.files[name], literal, value)}
-            if self._is_new(files):
-                return files
+        for count in range(1, len(places) + 1):
+            for _ in range(DRAWS):
+                files = self._changed(self.rng.sample(places, count))
+                if files != self.files and self._is_new(files):
+                    return files
         return None
+
+    def _changed(self, places: list[tuple[str, Literal]]) -> Files:
+        """Change some literals, from the end of each file, so that the places stay right."""
+        files = dict(self.files)
+        for name, literal in sorted(places, key=lambda place: place[1].start, reverse=True):
+            value = changed(literal.text, self.rng)
+            if value is not None:
+                files[name] = replaced(files[name], literal, value)
+        return files
 
     def _is_new(self, files: Files) -> bool:
         key = hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()
@@ -128,7 +137,7 @@ async def _run(search: Search) -> str:
         await _write(files, before)
         if not search.judge(files, (await request_score()).raw):
             await _write(before, files)
-    return "every change of one literal was tried"
+    return "every change was tried"
 
 
 def _scored_files(workspace: Path, card: TaskCard) -> Files:

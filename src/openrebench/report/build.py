@@ -43,7 +43,9 @@ def build_report(folders: Sequence[Path], out: Path, *, options: Options | None 
     parts = [scope_sections(scope, out) for scope in scopes(table, unprepared, options)]
     sections = [*(section for part in parts for section in part), public_section(options, out)]
     _write_tables(sections, out / "tables")
-    page = render(title=TITLE, lead=_lead(table), sections=sections, footer=_footer(table, options))
+    page = render(
+        title=TITLE, lead=_lead(table, options), sections=sections, footer=_footer(table, options)
+    )
     path = out / "index.html"
     path.write_text(page, encoding="utf-8")
     return path
@@ -56,19 +58,24 @@ def read(folders: Sequence[Path]) -> Attempts:
     return concatenate([*map(read_parquet, tables), *([read_folders(attempts)] * bool(attempts))])
 
 
-def _lead(table: Attempts) -> list[str]:
+def _lead(table: Attempts, options: Options) -> list[str]:
     if len(table) == 0:
         return ["No attempt of your own yet: what follows is what others published."]
-    counted, all_attempts = table.counted, table.attempts
+    attempts = table.attempts
+    which = "official re-scores" if options.official else "in-run scores"
     lines = [
-        f"{len(table)} attempts at {all_attempts['environment'].n_unique()} environments by "
-        f"{all_attempts['solver'].n_unique()} solvers; {counted.height} count."
+        f"{len(table)} attempts at {attempts['environment'].n_unique()} environments by "
+        f"{attempts['solver'].n_unique()} solvers; {table.counted.height} count. "
+        f"Scores are {which}.",
     ]
-    left = all_attempts.filter(pl.col("left_out") != "")
-    if left.height:
-        reasons = left.group_by("left_out").len().sort("left_out").rows()
-        said = ", ".join(f"{count} {reason}" for reason, count in reasons)
-        lines.append(f"Left out of every score: {said}. They stay in the tables.")
+    for said, column, rows in (
+        ("Left out of every score, but in the tables", "left_out", attempts),
+        ("Marked, and counted", "marks", table.counted),
+        ("Flagged", "flags", attempts),
+    ):
+        found = rows.filter(pl.col(column) != "").group_by(column).len().sort(column).rows()
+        if found:
+            lines.append(f"{said}: {', '.join(f'{count} {reason}' for reason, count in found)}.")
     return lines
 
 

@@ -4,7 +4,7 @@ import polars as pl
 
 from openrebench.analysis.facts import human_attempts, published_environments, published_results
 from openrebench.analysis.table import Attempts, from_rows
-from openrebench.report.figures.published import ATTEMPT, BEST_OF_K
+from openrebench.report.figures.published import ATTEMPT, BEST_OF_K, BEST_RUN
 
 SOURCES = "Wijk et al. 2024 (arXiv:2411.15114), METR/eval-analysis-public, model cards"
 HUMAN_BUDGET_S = 8 * 3600.0
@@ -67,17 +67,22 @@ def published_points(environment: str, humans: Attempts, best_of_k: pl.DataFrame
 
 
 def _results(environment: str) -> pl.DataFrame:
-    """Published numbers with a budget, on the reference scale."""
+    """Published numbers on the reference scale; of means only those with a budget."""
     human = pl.col("model").str.to_lowercase().str.starts_with("human")
     chart = pl.col("confidence").str.contains("chart")
     kind = (
         pl.when(human)
         .then(pl.lit("human, printed"))
+        .when(pl.col("budget_h").is_null())
+        .then(pl.lit(BEST_RUN))
         .when(chart)
         .then(pl.lit("agent, read off a chart"))
         .otherwise(pl.lit("agent, printed"))
     )
-    return on_reference_scale(environment).select(
+    found = on_reference_scale(environment)
+    if not environment:
+        found = found.drop_nulls("budget_h")
+    return found.select(
         what=kind,
         label=pl.when(human)
         .then(pl.concat_str("model", "budget", separator=", "))
@@ -95,7 +100,6 @@ def on_reference_scale(environment: str) -> pl.DataFrame:
         (pl.col("environment").fill_null("") == environment)
         & (pl.col("scale") == "reference")
         & pl.col("score").is_not_null()
-        & pl.col("budget_h").is_not_null()
     )
 
 
@@ -106,6 +110,7 @@ def by_date() -> pl.DataFrame:
     ).otherwise(pl.lit(""))
     return (
         on_reference_scale("")
+        .drop_nulls("budget_h")
         .filter(~pl.col("model").str.to_lowercase().str.starts_with("human"))
         .with_columns(date=whole.str.to_date("%Y-%m-%d"))
         .select("date", "model", "score", "tasks", "budget", "status", "confidence", "source")

@@ -4,9 +4,6 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from openrebench.core.card import Profile
 from openrebench.core.environment import Environment, Measurement
 from openrebench.core.seed import Seed
@@ -37,13 +34,12 @@ class FixEmbedding(Environment):
 
     def prepare(self, workspace: Path, profile: Profile, *, seed: Seed) -> None:
         """Write the damaged model, the small one and some text; the damage is the seed's secret."""
+        from openrebench.environments.fix_embedding.hidden.damage import damaged
         from openrebench.textbase import gpt, weights
 
         large, little = source.model(profile, "large"), source.model(profile, "little")
-        order = seed.rng("permutation").permutation(large.config.vocabulary)
-        damaged = permuted(large, order)
         for name in ("large_model.safetensors", SUBMITTED):
-            weights.save_tensors(workspace / name, damaged)
+            weights.save_tensors(workspace / name, damaged(large, seed))
         weights.save_weights(workspace / "small_model.safetensors", little)
         sizes = {"large": large.config.as_dict(), "small": little.config.as_dict()}
         source.write_sizes(workspace / "sizes.json", profile, sizes)
@@ -72,13 +68,6 @@ class FixEmbedding(Environment):
             details={"final_loss": losses["final"], "intact_loss": intact, "copied_rows": copied},
             flags=tuple(_flags(raw, intact, copied)),
         )
-
-
-def permuted(model: "GPT", order: NDArray[np.int64]) -> dict[str, "Tensor"]:
-    """Give a model's weights with row `order[i]` of the token embedding at place i."""
-    damaged = dict(model.state_dict())
-    damaged[EMBEDDING] = damaged[EMBEDDING][order]
-    return damaged
 
 
 def copied_share(embedding: "Tensor", original: "Tensor") -> float:

@@ -26,7 +26,7 @@ CHECKER = Path(__file__).parent / "checker"
 START_VOCABULARY = 2048  # of agent/weights.safetensors
 START_WIDTH, START_HIDDEN = 32, 64  # of agent/model.py
 OUT = "exported"
-MAX_EXPORT_BYTES = 2 << 30
+MAX_EXPORT_BYTES = 1 << 30
 CLOSE_TO_OFFSET = 0.05  # nats; no model of this kind gets there
 
 

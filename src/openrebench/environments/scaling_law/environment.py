@@ -1,6 +1,7 @@
 """Score an answer from a hidden loss surface; offer metered training runs."""
 
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import final
 
@@ -9,13 +10,14 @@ from openrebench.core.environment import Environment, Measurement
 from openrebench.core.seed import Seed
 from openrebench.core.service import Journal, scored_journal
 from openrebench.environments.scaling_law import experiments
-from openrebench.environments.scaling_law.answers import FILE, TOLERANCE, Answer, read_answer
+from openrebench.environments.scaling_law.answers import TOLERANCE, Answer, read_answer
 from openrebench.environments.scaling_law.experiments import Experiments
 from openrebench.environments.scaling_law.recipe import Family
 from openrebench.environments.scaling_law.surface import Cells, Surface
 from openrebench.isolation.runner import Runner
 
-UNSUPPORTED = "unsupported_guess: no training run of this attempt came before the answer"
+UNSUPPORTED = "unsupported_guess: hardly any training run of this attempt came before the answer"
+SUPPORT = 0.05  # of the allowance, in finished runs; less is flagged
 NOT_MEASURED = {
     "gpu": "its loss surface is measured, but start and reference at this size are not; use small",
     "full": "needs OpenWebText and days on several GPUs, and no loss surface at that size was "
@@ -30,7 +32,9 @@ class ScalingLaw(Environment):
     service_name = Experiments.name
 
     def unavailable(self, profile: Profile) -> str | None:
-        """Say what of the profile was never measured."""
+        """Say what of the profile was never measured, or that nothing can train here."""
+        if find_spec("torch") is None:
+            return "needs torch for its training runs: pip install torch"
         return NOT_MEASURED.get(str(profile.parameters["surface"]))
 
     def service(self, profile: Profile, journal: Journal) -> Experiments:
@@ -51,18 +55,19 @@ class ScalingLaw(Environment):
         message = f"the configuration costs {share:.1%} of the budget{_used(profile, journal)}"
         if profile.parameters["feedback"]:
             message = f"{message}; score {raw}"
+        guessed = journal is not None and not self._supported(answer, profile, journal)
         return Measurement(
             raw=raw,
             message=message,
             details={"loss": round(loss, 4), "regret": round(loss - best, 4), "error": error},
-            flags=() if journal is None or self._supported(answer, journal) else (UNSUPPORTED,),
+            flags=(UNSUPPORTED,) if guessed else (),
         )
 
-    def _supported(self, answer: Answer, journal: Journal) -> bool:
-        """Tell whether an answer is the given one, or stands on at least one finished run."""
-        given = (self.card.folder / "agent" / FILE).parent
-        start = read_answer(given, self.card.profile("small"))
-        return answer == start or experiments.finished(journal.rows()) > 0
+    def _supported(self, answer: Answer, profile: Profile, journal: Journal) -> bool:
+        """Tell whether an answer is the given one, or stands on some finished runs."""
+        start = read_answer(self.card.folder / "agent", self.card.profile("small"))
+        share = experiments.finished_flop(journal.rows()) / float(profile.parameters["allowance"])
+        return answer == start or share >= SUPPORT
 
 
 def surface_file(folder: Path, profile: Profile) -> Path:

@@ -136,9 +136,11 @@ def history(rows: list[Row]) -> list[Row]:
     ]
 
 
-def finished(rows: list[Row]) -> int:
-    """Count the runs that gave a loss."""
-    return sum(row["event"] == "done" and row["loss"] is not None for row in rows)
+def finished_flop(rows: list[Row]) -> int:
+    """Add up the FLOP of the runs that gave a loss."""
+    done = {row["run"] for row in rows if row["event"] == "done" and row["loss"] is not None}
+    begun = [row for row in rows if row["event"] == "begun" and row["run"] in done]
+    return sum(cast("int", row["flop"]) for row in begun)
 
 
 def _read(request: Request) -> Run:

@@ -26,12 +26,14 @@ FIRST_H, LAST_H, EARLY_H = 0.4, 80.0, 4.0
 Side = Literal["left", "right"]
 TICKS_H = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 ATTEMPT, BEST_OF_K = "human attempt", "human, best of k"
+BEST_RUN = "agent, best run, budget not stated"
 KINDS = {
     ATTEMPT: (HUMAN_COLOUR, "circle"),
     BEST_OF_K: ("#8a8a8a", "circle"),
     "human, printed": ("#8a8a8a", "diamond"),
     "agent, printed": (AGENT_COLOURS[0], "square"),
     "agent, read off a chart": (AGENT_COLOURS[1], "triangle-up"),
+    BEST_RUN: (AGENT_COLOURS[2], "triangle-left"),
 }
 
 
@@ -45,7 +47,7 @@ def published_figure(points: pl.DataFrame, name: str, subject: str, sources: str
         subject: Published name of the environment, or what the means are over.
         sources: Where the points come from, in a few words.
     """
-    shown = points.filter(
+    shown = points.with_columns(pl.col("budget_h").fill_null(LAST_H)).filter(
         ~pl.col("status").str.contains("not drawn") & (pl.col("budget_h") <= LAST_H)
     )
     return Figure(
@@ -53,7 +55,7 @@ def published_figure(points: pl.DataFrame, name: str, subject: str, sources: str
         title=f"{subject}: {HEADING}",
         caption="Published results at the published size, on the scale of the published "
         f"reference. Sources: {sources}; each point's own source is in the table. They are never "
-        "drawn on one axis with this project's attempts.",
+        "drawn on one axis with this project's attempts. Points on the right edge have no budget.",
         draw=lambda size: _draw(shown, size, subject),
         table=points,
     )

@@ -12,7 +12,8 @@ import torch
 
 from openrebench.core.catalog import find_card
 from openrebench.core.seed import Seed
-from openrebench.environments.fix_embedding.environment import EMBEDDING, SUBMITTED, permuted
+from openrebench.environments.fix_embedding.environment import EMBEDDING, SUBMITTED
+from openrebench.environments.fix_embedding.hidden.damage import damaged, order
 from openrebench.environments.fix_embedding.hidden.recover import order_of
 from openrebench.textbase import source, weights
 
@@ -23,14 +24,13 @@ def main() -> None:
     torch.set_num_threads(1)
     profile = find_card("fix_embedding").profile("small")
     large, little = source.model(profile, "large"), source.model(profile, "little")
-    order = Seed.fresh().rng("permutation").permutation(large.config.vocabulary)
-    damaged = permuted(large, order)
-    weights.save_tensors(HERE.parent / "agent" / SUBMITTED, damaged)
+    seed = Seed.fresh()
+    given = damaged(large, seed)
+    weights.save_tensors(HERE.parent / "agent" / SUBMITTED, given)
     started = time.process_time()
-    repaired = dict(damaged)
-    found = order_of(weights.model_of(damaged, large.config), little)
-    repaired[EMBEDDING] = damaged[EMBEDDING][found]
-    right = (order[found.numpy()] == range(len(order))).mean()
+    found = order_of(weights.model_of(given, large.config), little)
+    repaired = {**given, EMBEDDING: given[EMBEDDING][found]}
+    right = (order(large, seed)[found.numpy()] == range(len(found))).mean()
     print(f"{right:.1%} of the rows found in {time.process_time() - started:.1f} s of CPU")
     weights.save_tensors(HERE / "reference" / SUBMITTED, repaired)
 

@@ -18,9 +18,10 @@ from openrebench.core.scoring import score_submission  # noqa: E402
 from openrebench.core.seed import Seed  # noqa: E402
 from openrebench.core.workspace import stage  # noqa: E402
 from openrebench.environments.fix_embedding import environment as module  # noqa: E402
+from openrebench.environments.fix_embedding.hidden import damage, recover  # noqa: E402
 from openrebench.errors import Reason  # noqa: E402
 from openrebench.isolation.local import LocalRunner  # noqa: E402
-from openrebench.textbase import build, source  # noqa: E402
+from openrebench.textbase import build, source, weights  # noqa: E402
 
 ENVIRONMENT = load_environment("fix_embedding")
 CARD = ENVIRONMENT.card
@@ -34,7 +35,7 @@ NO_NUMBERS = torch.full((112,), torch.nan).half()
 def reduced() -> Environment:
     """The same scoring on an eighth of the text."""
     profile = CARD.profile("small")
-    small = profile.model_copy(update={"parameters": profile.parameters | {"score_tokens": 8192}})
+    small = profile.model_copy(update={"parameters": profile.parameters | {"score_tokens": 4096}})
     return type(ENVIRONMENT)(CARD.model_copy(update={"profiles": {"small": small}}))
 
 
@@ -115,6 +116,12 @@ def test_nothing_else_in_the_workspace_depends_on_the_permutation(workspaces: li
     assert {name for name in one if not torch.equal(one[name], two[name])} == {EMBEDDING}
 
 
+def test_the_solver_is_not_told_what_was_done(workspaces: list[Path]) -> None:
+    for path in workspaces[0].rglob("*"):
+        if path.suffix in (".py", ".md", ".json") and path.name != "model.py":
+            assert b"permut" not in path.read_bytes().lower(), path.name
+
+
 def test_the_workspace_has_no_hidden_text(workspaces: list[Path]) -> None:
     given = (workspaces[0] / "tokens.bin").read_bytes()
     profile = CARD.profile("small")
@@ -137,9 +144,9 @@ def test_the_workspace_has_no_hidden_text(workspaces: list[Path]) -> None:
 def test_bad_weights_are_invalid_and_wild_ones_score(
     tmp_path: Path, reduced: Environment, runner: LocalRunner, change, reason: Reason | None
 ) -> None:
-    weights = load_file(INTACT)
-    change(weights)
-    save_file(weights, tmp_path / module.SUBMITTED)
+    tensors = load_file(INTACT)
+    change(tensors)
+    save_file(tensors, tmp_path / module.SUBMITTED)
     result = score(reduced, tmp_path, runner)
     expected = Outcome.SCORED if reason is None else Outcome.INVALID
     assert (result.outcome, result.reason) == (expected, reason), result
@@ -149,6 +156,16 @@ def test_bad_weights_are_invalid_and_wild_ones_score(
 def test_cheats_are_invalid(cheat: Path, reduced: Environment, runner: LocalRunner) -> None:
     result = score(reduced, cheat, runner)
     assert result.outcome is Outcome.INVALID, result
+
+
+def test_the_reference_finds_most_rows_of_any_permutation() -> None:
+    profile, seed = CARD.profile("small"), Seed.fresh()
+    large, little = source.model(profile, "large"), source.model(profile, "little")
+    given = weights.model_of(damage.damaged(large, seed), large.config)
+    with source.one_thread():
+        found = recover.order_of(given, little)
+    right = damage.order(large, seed)[found.numpy()] == np.arange(len(found))
+    assert right.mean() > 0.8
 
 
 def test_simple_routes_score_less_than_the_reference() -> None:

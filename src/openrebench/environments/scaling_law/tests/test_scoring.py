@@ -88,11 +88,13 @@ def test_an_answer_without_runs_is_flagged(tmp_path: Path, runner: LocalRunner) 
         assert score(tmp_path, runner).flags == (UNSUPPORTED,)
         assert score(CARD.folder / "agent", runner).flags == (), "the given answer is nobody's"
         journal = Journal(tmp_path / "runs.jsonl")
-        journal.append({"event": "begun", "run": 0, "flop": 6e11})
-        assert score(tmp_path, runner).flags == (UNSUPPORTED,)
+        journal.append({"event": "begun", "run": 0, "flop": int(6e11)})
+        journal.append({"event": "begun", "run": 1, "flop": int(1e11)})
+        journal.append({"event": "done", "run": 1, "loss": 5.3})
+        assert score(tmp_path, runner).flags == (UNSUPPORTED,), "4 % in finished runs are too few"
         journal.append({"event": "done", "run": 0, "loss": 5.0})
         result = score(tmp_path, runner)
-    assert result.flags == () and "25.0% of their allowance" in result.message
+    assert result.flags == () and "29.2% of their allowance" in result.message
 
 
 def test_guesses_are_in_the_docs() -> None:
@@ -115,3 +117,18 @@ def test_flop_are_counted_by_the_formula_in_the_instructions() -> None:
 def test_what_was_not_measured_is_unavailable(name: str) -> None:
     reason = ENVIRONMENT.unavailable(CARD.profile(name))
     assert reason and "\n" not in reason
+
+
+def test_the_reference_reaches_nine_tenths_of_an_oracle(
+    tmp_path: Path, runner: LocalRunner
+) -> None:
+    best, width = SURFACE.best(24, 192, 1.1)
+    oracle = score(write(tmp_path, width, 1.1, best), runner)
+    reference = score(CARD.folder / "hidden" / "reference", runner)
+    assert oracle.raw is not None and reference.raw is not None
+    assert reference.raw >= 0.9 * oracle.raw
+
+
+def test_the_start_is_a_plain_guess(runner: LocalRunner) -> None:
+    start = score(CARD.folder / "agent", runner)
+    assert start.raw is not None and 0.1 < start.raw < 0.3

@@ -1,11 +1,14 @@
 """The trainer itself: equal seeds, equal losses; its process; the whole way from a sandbox."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from openrebench.core.catalog import load_environment
+from openrebench.core.own_attempt import start_own_attempt
 from openrebench.core.seed import Seed
 from openrebench.core.service import Door, Journal, open_door
 from openrebench.core.workspace import stage
@@ -84,3 +87,21 @@ def test_the_reference_solves_it_from_scratch(tmp_path: Path) -> None:
     stored = read_answer(ENVIRONMENT.card.folder / "hidden/reference", PROFILE)
     assert abs(answer.loss_prediction - stored.loss_prediction) < 0.03
     assert abs(answer.n_embd - stored.n_embd) <= 8
+
+
+def test_an_attempt_of_ones_own_has_a_door_too(tmp_path: Path, runner: LocalRunner) -> None:
+    """Without a sandbox: the client on the host reaches the same metered trainer."""
+    workspace = tmp_path / "here"
+    attempt, entry = start_own_attempt(ENVIRONMENT, "small", workspace, tmp_path / "all", runner)
+    assert entry.raw is not None
+    door = open_door(ENVIRONMENT, PROFILE, attempt, workspace)
+    assert door is not None
+    with door:
+        command = [sys.executable, "-m", "experiments", "left"]
+        done = subprocess.run(command, cwd=workspace, capture_output=True, check=True, text=True)
+    assert json.loads(done.stdout)["runs_left"] == 200
+
+
+def test_other_environments_have_no_door(tmp_path: Path) -> None:
+    other = load_environment("prefix_sum")
+    assert open_door(other, other.card.profile("small"), tmp_path, tmp_path) is None
