@@ -137,3 +137,9 @@ def test_broken_log_line_is_named(make_attempt, anchors) -> None:
         file.write("not json\n")
     with pytest.raises(AttemptError, match="score_log.jsonl line 6"):
         read_folders([folder])
+
+
+def test_raw_score_without_a_logarithm_is_one_sentence(make_attempt, anchors) -> None:
+    folder = make_attempt("zero", [(0.0, 100.0), (5.0, 0.0)])
+    with pytest.raises(TableError, match="zero: raw score 0.0 ms has no logarithm"):
+        read_folders([folder])

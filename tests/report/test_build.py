@@ -230,3 +230,26 @@ def test_single_attempt_is_enough(make_folder, tmp_path: Path) -> None:
 def test_text_of_attempts_is_escaped(make_folder, tmp_path: Path) -> None:
     html = page([make_folder(solvers=(("<b>bot</b>", "agent", 0.5),))], tmp_path / "report")
     assert "<b>bot</b>" not in html and "&lt;b&gt;bot" in html
+
+
+def test_imported_published_attempts_stand_beside_the_paper(make_folder, tmp_path: Path) -> None:
+    solvers = (("human experts", "human", 8.0), ("model", "agent", 2.0))
+    published = {"profile": "full", "version": "published", "has_log": False}
+    folder = make_folder(
+        environments=find_suite("all").environments, solvers=solvers, source="metr", **published
+    )
+    html = page([folder], tmp_path / "report")
+    assert "Published attempts, full size" in html and "profile full: OpenRE" not in html
+    rows = pl.read_csv(tmp_path / "report/tables/metr-full-paper-comparisons.csv")
+    assert rows["budget_h"].to_list() == [2.0, 8.0, 32.0]
+    assert rows["these_attempts"][0].startswith("can't support it: no human score at 2 h")
+    assert "metr-full-percentiles.csv" in html or "Agents among humans" in html
+    attempts = pl.read_csv(tmp_path / "report/tables/metr-full-attempts.csv")
+    assert attempts.height == 42
+
+
+def test_imports_of_other_kinds_say_where_they_come_from(make_folder, tmp_path: Path) -> None:
+    folder = make_folder(source="csv", profile="full", environments=("my_environment",))
+    html = page([folder], tmp_path / "report")
+    assert "Imported from csv, profile full" in html
+    assert "imported scores, profile full: as their source says" in html

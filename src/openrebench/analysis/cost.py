@@ -55,7 +55,7 @@ def mean_costs_usd(table: Attempts, group: Group, options: Options) -> FloatArra
     costs = attempt_costs_usd(table, options)[:, None]
     if group.kind == "human":
         return _mean(group, np.repeat(costs, len(group.lengths_s), axis=1))
-    lengths = table.attempts["length_s"].to_numpy()[:, None]
+    lengths = np.maximum(table.attempts["length_s"].to_numpy()[:, None], 1.0)
     return _mean(group, costs * np.minimum(1.0, group.lengths_s[None, :] / lengths))
 
 

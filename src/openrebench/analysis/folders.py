@@ -109,8 +109,8 @@ def _row(attempt: StoredAttempt, setting: _Setting) -> dict[str, object]:
         "ended": ended,
         "unit": setting.card.score.unit,
         "raw": entry.raw if entry else None,
-        "score": _clipped(setting.scale, entry.raw if entry else None),
-        "official": _clipped(setting.scale, again.official_raw) if again else None,
+        "score": _clipped(attempt, setting, entry.raw if entry else None),
+        "official": _clipped(attempt, setting, again.official_raw) if again else None,
         "submission": entry.submission if entry else "",
         "flags": "; ".join(_flags(attempt)),
         "marks": "; ".join(again.flags) if again else "",
@@ -150,11 +150,20 @@ def _counting(setting: _Setting, entries: tuple[ScoreEntry, ...]) -> ScoreEntry 
     return best_at(entries, setting.scale or score.scale(1.0, 2.0), float("inf"))
 
 
-def _clipped(scale: ScoreScale | None, raw: float | None) -> float | None:
+def _clipped(attempt: StoredAttempt, setting: _Setting, raw: float | None) -> float | None:
     """Normalised and not below 0; an attempt without a valid entry has 0, never nothing."""
-    if scale is None:
+    if setting.scale is None:
         return None
-    return 0.0 if raw is None else max(0.0, scale.normalize(raw))
+    return max(0.0, _normalised(attempt, setting.scale, raw) or 0.0)
+
+
+def _normalised(attempt: StoredAttempt, scale: ScoreScale, raw: float | None) -> float | None:
+    try:
+        return None if raw is None else scale.normalize(raw)
+    except ValueError as error:
+        raise TableError(
+            f"{attempt.folder}: {error}; the environment must not call it a valid score"
+        ) from error
 
 
 def _length_s(budget_s: float | None, ended: str, working_s: float) -> float:
@@ -192,7 +201,7 @@ def _entries(attempt: StoredAttempt, setting: _Setting) -> list[dict[str, object
             "outcome": str(entry.outcome),
             "reason": None if entry.reason is None else str(entry.reason),
             "raw": entry.raw,
-            "score": None if scale is None or entry.raw is None else scale.normalize(entry.raw),
+            "score": None if scale is None else _normalised(attempt, scale, entry.raw),
         }
         for entry in attempt.entries
     ]

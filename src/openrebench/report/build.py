@@ -44,7 +44,10 @@ def build_report(folders: Sequence[Path], out: Path, *, options: Options | None 
     sections = [*(section for part in parts for section in part), public_section(options, out)]
     _write_tables(sections, out / "tables")
     page = render(
-        title=TITLE, lead=_lead(table, options), sections=sections, footer=_footer(table, options)
+        title=TITLE,
+        lead=_lead(table, options),
+        sections=sections,
+        footer=_footer(unprepared, options),
     )
     path = out / "index.html"
     path.write_text(page, encoding="utf-8")

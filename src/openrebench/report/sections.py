@@ -1,10 +1,11 @@
 """Sections of a report: for each scope what its attempts say together, then each environment."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import polars as pl
 
+from openrebench.analysis.budgets import Estimates
 from openrebench.analysis.options import HOUR_S
 from openrebench.analysis.table import Attempts
 from openrebench.report.figures.curve import Texts
@@ -35,7 +36,7 @@ def scope_sections(scope: Scope, out: Path) -> Iterator[Section]:
     ]
     yield Section(
         title=scope.title,
-        notes=[*mean.notes, *_notes(scope, estimated=bool(estimates))],
+        notes=[*mean.notes, *_notes(scope, estimates)],
         figures=[draw(figure, out / "figures") for figure in figures],
         tables=[*mean_tables(scope, mean, estimates), *summary_tables(scope)],
     )
@@ -60,8 +61,9 @@ def _environment_section(scope: Scope, environment: str, palette: Palette, out: 
     name = f"{environment}-{scope.name}"
     texts = Texts(f"{name}-steps", f"{label}: score log of each attempt", [scope.units])
     figures = []
-    if table.entries.height:
-        figures.append(draw(steps_figure(table, texts, palette), out / "figures"))
+    logs = scope.unprepared.keep(pl.col("attempt").is_in(_selected(table).implode()))
+    if logs.entries.height:
+        figures.append(draw(steps_figure(logs, texts, palette), out / "figures"))
     panel = published_panel(environment, scope.options, out)
     return Section(
         title=f"{label}, {scope.name}",
@@ -69,6 +71,11 @@ def _environment_section(scope: Scope, environment: str, palette: Palette, out: 
         figures=[*figures, *([panel] if panel else [])],
         tables=[_attempts_table(table, f"{name}-attempts")],
     )
+
+
+def _selected(table: Attempts) -> pl.Series:
+    """Attempts that the options select, also those that don't count: they may share an axis."""
+    return table.attempts.filter(~pl.col("left_out").str.starts_with("not "))["attempt"]
 
 
 def _attempts_table(table: Attempts, name: str) -> Table:
@@ -91,26 +98,25 @@ def attempt_rows(table: Attempts) -> pl.DataFrame:
     )
 
 
-def _notes(scope: Scope, *, estimated: bool) -> list[str]:
+def _notes(scope: Scope, estimates: Sequence[Estimates]) -> list[str]:
     """What a reader must know of a whole scope."""
     notes = []
     if scope.options.official:
         notes.append("Scores drawn here are official re-scores, not in-run scores.")
-    if estimated:
-        notes += _without_mean(scope)
+    if estimates:
+        notes += _without_mean(scope, estimates)
     words = sorted(set(scope.table.attempts["stand_in"].unique().to_list()) - {""})
     if words:
         notes.append(f"Some attempts used, in place of the real thing: {', '.join(words)}.")
     return notes
 
 
-def _without_mean(scope: Scope) -> list[str]:
+def _without_mean(scope: Scope, estimates: Sequence[Estimates]) -> list[str]:
     """Name solvers and lengths that have no mean because an environment lacks attempts."""
     if scope.options.present_only:
         return ["Means are over the environments that have attempts; which, the tables say."]
     notes = []
-    for found in scope.estimates(mean_of(scope).environments):
-        group = found.group
+    for group in (found.group for found in estimates):
         for column, length_s in enumerate(group.lengths_s):
             missing = group.missing(column)
             if missing and length_s in group.run_s:

@@ -11,6 +11,7 @@ import importlib
 import json
 import math
 import re
+import sys
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -21,7 +22,8 @@ from openrebench.analysis.importers.imported import Imported, counts_of, publish
 from openrebench.analysis.table import from_rows
 
 HEADER, SAMPLES = "header.json", "samples/"
-NEEDED = ("ijson", "zipfile_zstd")
+# Python reads Zstandard, which logs are packed with, from 3.14 on by itself.
+NEEDED = ("ijson",) if sys.version_info >= (3, 14) else ("ijson", "zipfile_zstd")
 ELAPSED = ("requested_at_s", "elapsed_seconds")
 NO_NUMBER = re.compile(rb"([:\[,]\s*)(?:NaN|-?Infinity)(?=\s*[,\]}])")
 HELD = 64
@@ -57,7 +59,7 @@ def import_inspect(path: Path) -> Imported:
 
 
 def _read(log: Path) -> tuple[Mapping[str, Any], list[_Sample]]:
-    ijson, _ = (_package(name) for name in NEEDED)
+    ijson, *_ = [_package(name) for name in NEEDED]
     try:
         with zipfile.ZipFile(log) as archive:
             header = json.loads(archive.read(HEADER))

@@ -9,7 +9,7 @@ from openrebench.report.figures.curve import Texts, drawable
 from openrebench.report.render import Figure
 from openrebench.report.theme import INK, Size, finish, title
 
-CELL_HEIGHT, WIDE_CELL, NARROW_CELL = 38, 62, 34
+CELL_HEIGHT, WIDE_CELL, NARROW_CELL, NARROW_COLUMNS = 38, 62, 40, 6
 BEST_COLOUR, INSET = "#D55E00", 0.9
 SCHEME: Literal["cividis"] = "cividis"
 
@@ -27,7 +27,7 @@ def heatmap_figure(frame: pl.DataFrame, texts: Texts) -> Figure:
         caption="Each cell: expected best of k attempts of one length for a total budget, and k. "
         "Framed: the best allocation of a budget, chosen after the fact, of those that draw no "
         "attempt twice. A star: k is larger than n, so attempts are drawn more than once. "
-        "Intervals, n and effective n are in the table.",
+        "Intervals, n and effective n are in the table; a narrow screen shows every few budgets.",
         draw=lambda size: _draw(frame, size, texts),
         table=frame,
     )
@@ -84,9 +84,9 @@ def _labelled(frame: pl.DataFrame, *, narrow: bool) -> pl.DataFrame:
     several = frame.filter(pl.col("length_h").n_unique().over("solver") > 1)
     chosen = several if several.height else frame
     if narrow:
-        budgets = chosen["budget_h"].unique().sort()
-        step = max(1, -(-len(budgets) // 7))
-        chosen = chosen.filter(pl.col("budget_h").is_in(budgets[::step].implode()))
+        place = pl.col("budget_h").rank("dense").over("solver") - 1
+        most = place.max().over("solver")
+        chosen = chosen.filter(place % (most // NARROW_COLUMNS + 1) == 0)
     star = pl.when("resampled").then(pl.lit("*")).otherwise(pl.lit(""))
     return chosen.with_columns(
         budget=pl.col("budget_h").map_elements(duration, return_dtype=pl.String),
