@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from openrebench import __version__
+from openrebench.cli_tables import export_tables, import_tables, report
 from openrebench.console import (
     needs_extra,
     noted_in_transcript,
@@ -375,20 +376,11 @@ def doctor(as_json: bool) -> None:
     print_table(("what", "state", "note"), [(r["what"], r["state"], r["note"]) for r in rows])
 
 
-@cli.command()
-@click.argument("folders", nargs=-1, type=click.Path(path_type=Path))
-@click.option(
-    "-o", "--out", type=click.Path(path_type=Path), default=Path("report"), show_default=True
-)
-def report(folders: tuple[Path, ...], out: Path) -> None:
-    """Draw tables and figures from folders of attempts; needs the extra `report`."""
-    with needs_extra("report"):
-        from openrebench.report.build import build_report
-
-    click.echo(f"report written to {build_report(list(folders), out)}")
-
-
 def _runner(mode: str | None) -> "LocalRunner":
     from openrebench.isolation.local import LocalRunner
 
     return LocalRunner.named(mode)
+
+
+for _command in (report, import_tables, export_tables):
+    cli.add_command(_command)

@@ -5,6 +5,7 @@ ReBenchError                  a message of one sentence; the command line prints
 ├── UnknownEnvironment        no environment has this name
 ├── AnchorsMissing            start and reference were never measured on this machine
 ├── AttemptError              an attempt folder is missing, broken or still being written
+├── TableError, NotComparable      a table can't be read, or may not share an axis (in analysis)
 ├── RunnerUnavailable         untrusted code can't be isolated here as asked
 ├── ScoringError              our fault: the score does not count for anybody
 └── InvalidSubmission         the submission's fault, with a reason from a closed list

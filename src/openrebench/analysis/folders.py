@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from openrebench.analysis.errors import TableError
-from openrebench.analysis.table import Attempts, from_rows
+from openrebench.analysis.table import Attempts, concatenate, from_rows, read_parquet
 from openrebench.core.anchors import load_anchors
 from openrebench.core.attempt import AttemptRecord, StoredAttempt, find_attempts, read_attempt
 from openrebench.core.card import TaskCard
@@ -28,6 +28,14 @@ class _Setting(NamedTuple):
     anchors: str
     spread: float | None
     stand_in: str
+
+
+def read_tables(folders: Iterable[Path]) -> Attempts:
+    """Read folders of attempts and folders of imported tables into one table."""
+    every = list(folders)
+    tables = [f for f in every if (f / "attempts.parquet").is_file()]
+    attempts = [f for f in every if f not in tables]
+    return concatenate([*map(read_parquet, tables), *([read_folders(attempts)] * bool(attempts))])
 
 
 def read_folders(folders: Iterable[Path]) -> Attempts:

@@ -1,7 +1,7 @@
 """Read stored results the way people want to see them: normalised, summed up, explained."""
 
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from openrebench.core.anchors import Anchors, load_anchors
 from openrebench.core.attempt import AttemptRecord, read_attempt
@@ -16,7 +16,7 @@ from openrebench.isolation.device import device_fingerprint
 from openrebench.isolation.probe import probe_modes
 
 
-def attempt_facts(card: TaskCard, profile: str) -> dict[str, object]:
+def attempt_facts(card: TaskCard, profile: str) -> dict[str, Any]:
     """Collect what an attempt's record says about the machine and the versions."""
     chosen = card.profile(profile)
     device = device_fingerprint(chosen.device)

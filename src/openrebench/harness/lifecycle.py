@@ -80,7 +80,11 @@ def _open(terms: Terms, box: OpenREBenchSandbox, state: TaskState) -> LiveAttemp
                 settings=terms.settings,
             ),
             time_budget_s=terms.budget.seconds,
-            facts={**facts, "versions": {**installed_versions(), **compat.versions()}},
+            facts={
+                **facts,
+                "limits": {**facts["limits"], "charge_scoring": terms.charge_scoring},
+                "versions": {**installed_versions(), **compat.versions()},
+            },
         )
     except BaseException:
         runner.close()

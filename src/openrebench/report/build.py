@@ -7,10 +7,10 @@ from pathlib import Path
 import polars as pl
 
 from openrebench import __version__
-from openrebench.analysis.folders import read_folders
+from openrebench.analysis.folders import read_tables
 from openrebench.analysis.marks import prepared
 from openrebench.analysis.options import Options
-from openrebench.analysis.table import Attempts, concatenate, read_parquet
+from openrebench.analysis.table import Attempts
 from openrebench.report.page import Section, Table, render
 from openrebench.report.public import public_section
 from openrebench.report.scope import scopes
@@ -37,7 +37,7 @@ def build_report(folders: Sequence[Path], out: Path, *, options: Options | None 
         AttemptError: An attempt is damaged.
     """
     options = options or Options()
-    unprepared = read(folders)
+    unprepared = read_tables(folders)
     table = prepared(unprepared, options)
     out.mkdir(parents=True, exist_ok=True)
     parts = [scope_sections(scope, out) for scope in scopes(table, unprepared, options)]
@@ -52,13 +52,6 @@ def build_report(folders: Sequence[Path], out: Path, *, options: Options | None 
     path = out / "index.html"
     path.write_text(page, encoding="utf-8")
     return path
-
-
-def read(folders: Sequence[Path]) -> Attempts:
-    """Read folders of attempts and folders of imported tables into one table."""
-    tables = [f for f in folders if (f / "attempts.parquet").is_file()]
-    attempts = [f for f in folders if f not in tables]
-    return concatenate([*map(read_parquet, tables), *([read_folders(attempts)] * bool(attempts))])
 
 
 def _lead(table: Attempts, options: Options) -> list[str]:

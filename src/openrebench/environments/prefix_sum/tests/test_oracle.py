@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from openrebench.core.seed import Seed
-from openrebench.environments.prefix_sum.inputs import correctness_inputs
 from openrebench.environments.prefix_sum.hidden import oracle
+from openrebench.environments.prefix_sum.inputs import correctness_inputs
 
 
 def by_definition(x: np.ndarray) -> np.ndarray:

@@ -97,6 +97,7 @@ def test_an_answer_without_runs_is_flagged(tmp_path: Path, runner: LocalRunner) 
     assert result.flags == () and "29.2% of their allowance" in result.message
 
 
+@pytest.mark.skipif(not DOCS.exists(), reason="the documentation is in a checkout only")
 def test_guesses_are_in_the_docs() -> None:
     scores = random_scores()
     rows = DOCS.read_text()
