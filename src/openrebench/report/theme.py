@@ -16,7 +16,7 @@ SHAPES = ("square", "triangle-up", "diamond", "triangle-down", "cross", "triangl
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 TIME_LABEL = (
     "datum.value == 0 ? '0' : datum.value < 0.0166 ? round(datum.value * 3600) + ' s'"
-    " : datum.value < 0.999 ? round(datum.value * 60) + ' min'"
+    " : datum.value < 0.999 ? format(datum.value * 60, '.3~r') + ' min'"
     " : datum.value < 167 ? format(datum.value, '.3~r') + ' h' : '1 week'"
 )
 
