@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from openrebench import __version__
-from openrebench.cli_tables import export_tables, import_tables, report
+from openrebench.cli_data import assets, export_tables, import_tables, report
 from openrebench.console import (
     needs_extra,
     noted_in_transcript,
@@ -382,5 +382,5 @@ def _runner(mode: str | None) -> "LocalRunner":
     return LocalRunner.named(mode)
 
 
-for _command in (report, import_tables, export_tables):
+for _command in (report, import_tables, export_tables, assets):
     cli.add_command(_command)

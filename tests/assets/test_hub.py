@@ -67,7 +67,7 @@ def test_our_model_computes_what_theirs_does(full: Profile) -> None:
 
 
 def test_text_is_fetched_once_and_dealt_out(full: Profile) -> None:
-    assert "python -m openrebench.textbase.fetch" in (source.unavailable(full) or "")
+    assert "re-bench assets" in (source.unavailable(full) or "")
     hub.fetch(full)
     assert source.unavailable(full) is None
     splits = [hub.split(full, name) for name in ("final", "score", "dev")]
@@ -119,7 +119,7 @@ def test_without_the_hub_one_sentence_says_what_is_missing(
     profile = find_card("fix_embedding").profile("full")
     sentence = hub.missing(profile)
     assert sentence and "\n" not in sentence
-    for name in ("gpt2-xl", "openwebtext", "python -m openrebench.textbase.fetch"):
+    for name in ("gpt2-xl", "openwebtext", "re-bench assets"):
         assert name in sentence
     with pytest.raises(ReBenchError, match="gpt2-xl"):
         hub.gpt2("openai-community/gpt2-xl")

@@ -176,7 +176,7 @@ def test_the_check_names_what_each_profile_lacks(
     monkeypatch.setenv("OPENREBENCH_HOME", str(tmp_path))
     monkeypatch.setattr(hub, "missing", lambda profile: "gpt2 not downloaded")
     assert [line.split(": ")[0] for line in fetch.report()] == list(fetch.ALL)
-    assert "python -m openrebench.textbase.fetch" in fetch.report()[-1]
+    assert "re-bench assets" in fetch.report()[-1]
     assert (tmp_path / "assets").stat().st_mode & 0o777 == 0o700
 
 

@@ -30,6 +30,7 @@ class Anchors(BaseModel):
         reference: Raw scores of the reference solution, one per run.
         score_call_s: Wall seconds of one score call of the starting solution.
         conditions: How the machine was while measuring.
+        waypoints: Raw scores of other solutions worth knowing, by name.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -47,6 +48,7 @@ class Anchors(BaseModel):
     versions: dict[str, str]
     isolation: str
     conditions: str
+    waypoints: dict[str, float] = Field(default_factory=dict)
 
     def scale(self, card: TaskCard) -> ScoreScale:
         """Give the scale that these anchors span: medians of the runs."""

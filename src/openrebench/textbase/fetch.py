@@ -1,4 +1,4 @@
-"""Download or make what profiles need: `python -m openrebench.textbase.fetch [NAME/PROFILE ...]`.
+"""Download or make what profiles need: `re-bench assets [NAME/PROFILE ...]`.
 
 Profiles to name: `fix_embedding/full`, `restricted_mlm/full` (online) and `fix_embedding/gpu`;
 with `--check`, nothing is fetched and one line per thing that is missing or damaged is printed.

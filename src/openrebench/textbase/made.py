@@ -22,7 +22,7 @@ def missing(profile: Profile) -> str | None:
         return None
     return (
         f"base models {' and '.join(absent)} were not made on this machine; "
-        "run: python -m openrebench.textbase.fetch fix_embedding/gpu"
+        "run: re-bench assets fix_embedding/gpu"
     )
 
 
@@ -40,7 +40,7 @@ def model(which: str) -> "GPT":
 
     path = _file(NAMES[which])
     if not path.is_file():
-        raise ReBenchError(f"{path} is missing; run python -m openrebench.textbase.fetch")
+        raise ReBenchError(f"{path} is missing; run re-bench assets")
     return weights.load_model(path, recipes.RECIPES[NAMES[which]].config)
 
 

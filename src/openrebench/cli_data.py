@@ -1,4 +1,4 @@
-"""The commands of `re-bench` that read and write tables: report, import, export."""
+"""The commands of `re-bench` that move data: report, import, export, assets."""
 
 from pathlib import Path
 
@@ -105,6 +105,26 @@ def export_tables(
             minutes = {k: _number(v) for k, v in _pairs(human_minutes, "--human-minutes").items()}
             written = export_metr(table, out, human_minutes=minutes, threshold=threshold)
     click.echo(f"{written} attempts written to {out}")
+
+
+@click.command()
+@click.argument("labels", nargs=-1, metavar="[NAME/PROFILE]...")
+@click.option("--check", is_flag=True, help="Only say what is damaged or missing.")
+def assets(labels: tuple[str, ...], check: bool) -> None:
+    """Get what profiles need beyond what ships; needs the extra `text` or `full`.
+
+    All profiles that need the network where none is named.
+    """
+    with needs_extra("full"):
+        from openrebench.textbase.fetch import ONLINE, fetch, profile_of, report
+
+        if not check:
+            for label in labels or ONLINE:
+                fetch(profile_of(label))
+        problems = report() if check else []
+    for problem in problems:
+        click.echo(problem)
+    click.echo(f"{len(problems)} problems" if problems else "all files are here and whole")
 
 
 def _read(kind: str, file: Path, budget: str | None):  # type: ignore[no-untyped-def] # noqa: ANN202
