@@ -95,6 +95,10 @@ class Session:
             self._warm.channel.receive(0)  # its end, if the worker has died
             _break_rule("the worker sent a message that nobody asked for")
 
+    def cpu_s(self) -> float:
+        """CPU seconds that the submission's processes have used so far."""
+        return self._warm.box.cpu_ns() / 1e9
+
     def background_cpu_s(self) -> float:
         """CPU seconds used during 10 ms in which nothing was asked of the worker."""
         return self._warm.background()[0]
