@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from openrebench import __version__
-from openrebench.cli_data import assets, export_tables, import_tables, report
+from openrebench.cli_more import assets, export_tables, import_tables, report, serve
 from openrebench.console import (
     needs_extra,
     noted_in_transcript,
@@ -165,10 +165,14 @@ def score(
             result = score_submission(found, directory, profile, runner)
             card, size = found.card, profile
     value, why_not = normalised(card, size, result.raw)
+    dumped = result.model_dump(mode="json")
+    if environment is None and not card.score.visible:  # an attempt whose solver may not know
+        value, why_not, dumped["raw"] = None, "", None
     if as_json:
         keys = ("outcome", "raw", "unit", "reason", "message", "environment", "seconds", "flags")
-        dumped = result.model_dump(mode="json")
         print_json({**{key: dumped[key] for key in keys}, "normalised": value})
+    elif dumped["raw"] is None and result.raw is not None:
+        click.echo(f"{result.outcome}: {result.message}")
     else:
         print_score(result, value, why_not)
     sys.exit({"scored": EXIT_OK, "invalid": EXIT_INVALID}.get(result.outcome, EXIT_ERROR))
@@ -186,9 +190,12 @@ def show_log(directory: Path, as_json: bool) -> None:
     attempt = read_attempt(attempt_folder(directory))
     card = read_card_of(attempt.record)
     rows = []
+    hidden = not card.score.visible and attempt.record.ended is None
     for entry in attempt.entries:
-        value, _ = normalised(card, attempt.record.profile, entry.raw, attempt.record.device)
-        rows.append({**entry.model_dump(mode="json", exclude={"details"}), "normalised": value})
+        raw = None if hidden else entry.raw
+        value, _ = normalised(card, attempt.record.profile, raw, attempt.record.device)
+        shown = entry.model_dump(mode="json", exclude={"details"})
+        rows.append({**shown, "raw": raw, "normalised": value})
     if as_json:
         print_json(rows)
         return
@@ -382,5 +389,5 @@ def _runner(mode: str | None) -> "LocalRunner":
     return LocalRunner.named(mode)
 
 
-for _command in (report, import_tables, export_tables, assets):
+for _command in (report, import_tables, export_tables, assets, serve):
     cli.add_command(_command)

@@ -29,6 +29,7 @@ from openrebench.core.environment import Environment
 from openrebench.core.score_log import ScoreEntry, ScoreLog, read_entries
 from openrebench.core.scoring import score_submission
 from openrebench.core.seed import Seed
+from openrebench.core.service import scoring
 from openrebench.errors import AttemptError
 from openrebench.isolation.runner import Runner
 from openrebench.isolation.snapshot import Snapshot
@@ -174,17 +175,18 @@ class Attempt:
         requested_at_s = clock()
         seed = Seed.fresh()
         self._append("seeds.jsonl", {"commitment": seed.commitment, "seed": seed.secret.hex()})
-        result = score_submission(
-            self.environment,
-            workspace,
-            self.record.profile,
-            self.runner,
-            keep=self._keep,
-            on_error=lambda reference, text: self._append(
-                "errors.jsonl", {"reference": reference, "text": text}
-            ),
-            seed=seed,
-        )
+        with scoring(self.folder):
+            result = score_submission(
+                self.environment,
+                workspace,
+                self.record.profile,
+                self.runner,
+                keep=self._keep,
+                on_error=lambda reference, text: self._append(
+                    "errors.jsonl", {"reference": reference, "text": text}
+                ),
+                seed=seed,
+            )
         return self.log.append(result, requested_at_s=requested_at_s, elapsed_s=clock())
 
     def end(self, ended: Ended, usage: Usage) -> None:

@@ -18,6 +18,7 @@ from openrebench.core.environment import Environment
 from openrebench.core.reading import attempt_facts
 from openrebench.core.score_log import ScoreEntry
 from openrebench.core.seed import Seed
+from openrebench.core.service import Door, open_door
 from openrebench.core.workspace import stage
 from openrebench.errors import AttemptError
 from openrebench.isolation.runner import Runner
@@ -76,6 +77,21 @@ def score_own_attempt(workspace: Path, runner: Runner) -> OwnScore:
     finally:
         attempt.close()
     return OwnScore(entry, environment.card, record.profile)
+
+
+def open_own_door(workspace: Path) -> Door:
+    """Open the door of the service that the attempt's environment offers; the caller closes it.
+
+    Raises:
+        AttemptError: The workspace was not made by `re-bench start`, or there is no service.
+    """
+    folder = attempt_folder(workspace)
+    record = read_attempt(folder).record
+    environment = load_environment(record.environment)
+    door = open_door(environment, environment.card.profile(record.profile), folder, workspace)
+    if door is None:
+        raise AttemptError(f"{workspace}: {record.environment} offers no service")
+    return door
 
 
 def attempt_folder(directory: Path) -> Path:

@@ -15,7 +15,7 @@ def describe(card: TaskCard, profile: str, device: str, entry: ScoreEntry) -> st
     if entry.outcome is Outcome.ERROR:
         return f"error: {entry.message}"
     if not card.score.visible:
-        return "scored: the submission is valid; this environment does not show scores"
+        return f"scored: the submission is valid; {entry.message}"
     value, _ = normalised(card, profile, entry.raw, device)
     scale = "" if value is None else f", normalised {value:.3f} (start 0, reference 1)"
     return f"scored: {entry.raw} {entry.unit}{scale}\n{entry.message}"

@@ -14,6 +14,7 @@ from pydantic import JsonValue
 from openrebench.core.attempt import Attempt, Ended, Usage
 from openrebench.core.score_log import ScoreEntry
 from openrebench.core.seed import Seed
+from openrebench.core.service import Door, open_door
 from openrebench.core.workspace import stage
 from openrebench.harness import compat
 from openrebench.isolation.device import exclusive
@@ -46,6 +47,7 @@ class LiveAttempt:
     charge_scoring: bool
     began: float = field(default_factory=time.monotonic)
     settings: dict[str, JsonValue] = field(default_factory=dict)
+    door: Door | None = None
 
     async def score(self) -> ScoreEntry:
         """Score the workspace now; counts at this moment, however long it takes.
@@ -74,6 +76,9 @@ class LiveAttempt:
         record = self.attempt.record
         stage(self.attempt.environment, record.profile, self.attempt.workspace, seed=Seed.fresh())
         self.attempt.score(self.attempt.workspace, lambda: 0.0)
+        environment, folder = self.attempt.environment, self.attempt.folder
+        profile = environment.card.profile(record.profile)
+        self.door = open_door(environment, profile, folder, self.attempt.workspace)
         self.box.start(self.attempt.workspace)
 
     def end(self, ended: Ended, usage: Usage) -> None:
@@ -86,6 +91,8 @@ class LiveAttempt:
             self.attempt.end(ended, usage)
         finally:
             self.box.stop()
+            if self.door is not None:
+                self.door.close()
             self.runner.close()
 
 

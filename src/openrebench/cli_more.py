@@ -1,5 +1,6 @@
-"""The commands of `re-bench` that move data: report, import, export, assets."""
+"""The commands of `re-bench` that score nothing: report, import, export, assets, serve."""
 
+import signal
 from pathlib import Path
 
 import click
@@ -125,6 +126,17 @@ def assets(labels: tuple[str, ...], check: bool) -> None:
     for problem in problems:
         click.echo(problem)
     click.echo(f"{len(problems)} problems" if problems else "all files are here and whole")
+
+
+@click.command()
+@click.argument("directory", type=click.Path(path_type=Path, exists=True, file_okay=False))
+def serve(directory: Path) -> None:
+    """Open the metered service of DIRECTORY's environment (made by `start`) until Ctrl-C."""
+    from openrebench.core.own_attempt import open_own_door
+
+    with open_own_door(directory) as door:
+        click.echo(f"{door.service.name} answers in {directory}; end it with Ctrl-C")
+        signal.pause()
 
 
 def _read(kind: str, file: Path, budget: str | None):  # type: ignore[no-untyped-def] # noqa: ANN202
