@@ -16,6 +16,8 @@ from openrebench.core.score_log import verify
 from openrebench.harness.transcripts import TRANSCRIPT, anchors_in
 
 RUN = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored below a shell's `&`
 from pathlib import Path; import sys
 from openrebench.harness.run import run_attempts
 try:
