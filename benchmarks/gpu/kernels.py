@@ -16,13 +16,13 @@ import torch
 
 HERE = Path(__file__).resolve().parents[2] / "src/openrebench/environments/prefix_sum"
 N = 100_000_000
-SWEEP = [  # threads that scan, vectors of each, blocks of a multiprocessor, stages
-    (512, 4, 2, 3),
-    (512, 6, 2, 2),
-    (768, 4, 1, 4),
-    (256, 8, 3, 2),
-    (384, 6, 2, 3),
-    (384, 8, 2, 2),
+SWEEP = [  # threads, vectors of each, blocks of a multiprocessor, stages, tiles ahead
+    (512, 5, 1, 5, 2),
+    (512, 5, 1, 5, 1),
+    (256, 5, 2, 5, 2),
+    (768, 3, 1, 6, 2),
+    (384, 3, 2, 6, 2),
+    (1024, 3, 1, 4, 1),
 ]
 
 
@@ -66,7 +66,7 @@ def main():
     }
     if "--sweep" in sys.argv:
         for chosen in SWEEP:
-            names = ("THREADS", "VECTORS", "BLOCKS_PER_SM", "STAGES")
+            names = ("THREADS", "VECTORS", "BLOCKS_PER_SM", "STAGES", "AHEAD")
             flags = tuple(f"-D{name}={value}" for name, value in zip(names, chosen, strict=True))
             solutions[f"best {chosen}"] = best._CudaScan(flags)
     for name, f in solutions.items():

@@ -10,6 +10,7 @@ Needs torch with CUDA on the trusted side.
 """
 
 import json
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -30,17 +31,20 @@ CALIBRATION_GOES = 9
 TRIVIAL = b"def f(x, out):\n    out[:1].copy_(x[:1])\n    return out\n"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Go:
     """What one go over several inputs gave.
 
     Args:
         elapsed_s: Wall time of all pairs together, the trivial function's share not yet off.
+        events_s: What the worker's own events say of the same pairs: anything it likes; nan
+            where it said no number.
         looked: For each pair the output at the secret positions, gathered while the clock ran.
         outputs: The whole outputs: views of memory that the worker can still write to.
     """
 
     elapsed_s: float
+    events_s: float
     looked: "list[torch.Tensor]"
     outputs: "list[torch.Tensor]"
 
@@ -72,12 +76,13 @@ class CudaWorker(Session):
         self._inputs = [DeviceBuffer.allocate(nbytes) for _ in range(pairs)]
         self._outputs = [DeviceBuffer.allocate(nbytes) for _ in range(pairs)]
         self._flush = torch.empty(FLUSH_WORDS, dtype=torch.int32, device="cuda")
-        places: dict[str, object] = {
-            "bytes": nbytes,
-            "inputs": [buffer.handle().hex() for buffer in self._inputs],
-            "outputs": [buffer.handle().hex() for buffer in self._outputs],
-        }
-        self._import(module, function, places, [])
+        both = zip(self._inputs, self._outputs, strict=True)
+        descriptors = [buffer.descriptor() for pair in both for buffer in pair]
+        try:
+            self._import(module, function, {"bytes": nbytes}, descriptors)
+        finally:
+            for descriptor in descriptors:
+                os.close(descriptor)
 
     def go(self, inputs: "Sequence[torch.Tensor]", positions: "Sequence[torch.Tensor]") -> Go:
         """Call the function once on each input, and take the time of all.
@@ -111,7 +116,7 @@ class CudaWorker(Session):
             looked = look(outputs, positions)
             elapsed_s = channel.clock() - started
             self._check(answer, nonce)
-        return Go(elapsed_s=elapsed_s, looked=looked, outputs=outputs)
+        return Go(elapsed_s, _claimed_s(answer.text), looked, outputs)
 
     def close(self) -> None:
         """Give the device memory back; the worker must have been ended."""
@@ -124,6 +129,14 @@ class CudaWorker(Session):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _claimed_s(answer: str) -> float:
+    """Read the milliseconds that an answer remarks."""
+    try:
+        return float(answer.partition(" ")[2]) / 1e3
+    except ValueError:
+        return math.nan
 
 
 def poison(outputs: "list[torch.Tensor]") -> None:

@@ -119,20 +119,33 @@ def _memory_gib() -> float:
     return round(total / 2**30, 1)
 
 
+def processes_on_gpu() -> set[int]:
+    """Ids of the processes that compute on a GPU now, as far as this machine shows them."""
+    return {int(pid) for (pid,) in _asked("--query-compute-apps=pid", 1) if pid.isdigit()}
+
+
 def _gpus() -> list[tuple[str, str]]:
     """Name and driver version of each GPU."""
+    return [(name, driver) for name, driver in _asked("--query-gpu=name,driver_version", 2)]
+
+
+def _asked(query: str, columns: int) -> list[list[str]]:
+    """Rows of what nvidia-smi says; none without it."""
     program = shutil.which("nvidia-smi")
     if program is None:
         return []
-    query = [program, "--query-gpu=name,driver_version", "--format=csv,noheader"]
     try:
         said = subprocess.run(
-            query, capture_output=True, text=True, timeout=QUERY_TIMEOUT_S, check=True
+            [program, query, "--format=csv,noheader"],
+            capture_output=True,
+            text=True,
+            timeout=QUERY_TIMEOUT_S,
+            check=True,
         ).stdout
     except (OSError, subprocess.SubprocessError):
         return []
-    rows = [line.split(",") for line in said.splitlines() if line.count(",") == 1]
-    return [(name.strip(), driver.strip()) for name, driver in rows]
+    rows = [[cell.strip() for cell in line.split(",")] for line in said.splitlines()]
+    return [row for row in rows if len(row) == columns]
 
 
 def _slug(text: str) -> str:

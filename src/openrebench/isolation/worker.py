@@ -135,9 +135,9 @@ class Session:
     def _check(self, answer: Answer, nonce: bytes) -> None:
         if answer.nonce != nonce:
             _break_rule("the worker answered something that was not asked")
-        if answer.text == "ok":
-            return
         code, _, sentence = answer.text.partition(" ")
+        if code == "ok":
+            return
         reason = REASONS.get(code, Reason.RULE_BROKEN)
         if reason is Reason.OUT_OF_MEMORY or self._warm.box.out_of_memory:
             _out_of_memory(self._limits)

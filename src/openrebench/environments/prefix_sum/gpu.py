@@ -1,5 +1,9 @@
 """Score a prefix sum on a GPU: the same inputs and checks, timed through shared device memory."""
 
+import math
+import os
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
@@ -11,7 +15,8 @@ from openrebench.core.environment import Measurement
 from openrebench.core.seed import Seed
 from openrebench.environments.prefix_sum.inputs import check_floor, correctness_inputs, difference
 from openrebench.errors import InvalidSubmission, Reason
-from openrebench.isolation.cuda_worker import CudaWorker, trivial_s
+from openrebench.isolation.cuda_worker import CudaWorker, Go, trivial_s
+from openrebench.isolation.device import processes_on_gpu
 from openrebench.isolation.runner import Runner
 from openrebench.isolation.snapshot import take
 
@@ -20,6 +25,7 @@ if TYPE_CHECKING:
 
 LOOKED_AT = 65_536  # secret positions gathered while the clock runs
 CLOCK_ERROR_MS = 0.03  # of the calibrated clock, against events of an honest kernel
+CLOCK_ERROR = 0.03  # likewise, of a time of milliseconds
 COPIES = 7
 
 
@@ -33,6 +39,7 @@ def score_on_gpu(submission: Path, runner: Runner, profile: Profile, seed: Seed)
         seed: All randomness of this score.
     """
     n, pairs = profile.integer("n"), profile.integer("pairs")
+    strangers = processes_on_gpu() - {os.getpid()}
     inputs = [timed_input(seed, 0, j, n) for j in range(pairs)]
     spots = [positions(seed, f"calibration {j}", n) for j in range(pairs)]
     trivial = trivial_s(lambda files: runner.cuda_worker(files, profile.limits), inputs, spots)
@@ -41,8 +48,9 @@ def score_on_gpu(submission: Path, runner: Runner, profile: Profile, seed: Seed)
         worker.load("solution", "prefix_sum", n=n, pairs=pairs)
         for name, x in correctness_inputs(seed):
             _checked_go(worker, [_on_device(x)], seed, name)
-        times_ms = _timed(worker, profile, seed, trivial)
-    raw = float(f"{median(times_ms):.4g}")
+        goes = _timed(worker, profile, seed)
+    times_ms = [(go.elapsed_s - trivial) * 1e3 / pairs for go in goes]
+    raw, events_ms = _median(times_ms), _median([go.events_s * 1e3 / pairs for go in goes])
     floor_ms = copy_ms(n)
     check_floor(raw + CLOCK_ERROR_MS, floor_ms)
     return Measurement(
@@ -52,25 +60,41 @@ def score_on_gpu(submission: Path, runner: Runner, profile: Profile, seed: Seed)
             "times_ms": [round(t, 4) for t in times_ms],
             "trivial_ms": round(trivial * 1e3, 4),
             "copy_ms": round(floor_ms, 4),
+            "events_ms": events_ms if math.isfinite(events_ms) else "none",
         },
-        flags=("physics: faster than a copy of the input",) if raw < floor_ms else (),
+        flags=tuple(_flags(raw, events_ms, floor_ms, strangers)),
     )
 
 
-def _timed(worker: CudaWorker, profile: Profile, seed: Seed, trivial: float) -> list[float]:
+def _median(times_ms: list[float]) -> float:
+    return float(f"{median(times_ms):.4g}")
+
+
+def _flags(
+    raw: float, events_ms: float, floor_ms: float, strangers: AbstractSet[int]
+) -> Iterator[str]:
+    """Say what a person should look at; none of it changes the verdict."""
+    if raw < floor_ms:
+        yield "physics: faster than a copy of the input"
+    if not abs(raw - events_ms) <= CLOCK_ERROR_MS + CLOCK_ERROR * raw:
+        yield f"events: the worker's own say {events_ms} ms a call, the clock {raw} ms"
+    if strangers:
+        yield f"nvml: {len(strangers)} other process(es) computed on this GPU when the score began"
+
+
+def _timed(worker: CudaWorker, profile: Profile, seed: Seed) -> list[Go]:
     """Make warm and timed goes, which the worker can't tell apart; check every output."""
     n, pairs = profile.integer("n"), profile.integer("pairs")
     warm, timed = profile.integer("warm_calls"), profile.integer("timed_calls")
-    times_ms = []
+    goes = []
     for k in range(warm + timed):
         inputs = [timed_input(seed, k, j, n) for j in range(pairs)]
-        elapsed_s = _checked_go(worker, inputs, seed, f"go {k + 1}")
-        times_ms.append((elapsed_s - trivial) * 1e3 / pairs)
-    return times_ms[warm:]
+        goes.append(_checked_go(worker, inputs, seed, f"go {k + 1}"))
+    return goes[warm:]
 
 
-def _checked_go(worker: CudaWorker, inputs: "list[torch.Tensor]", seed: Seed, name: str) -> float:
-    """Compare what was looked at, and the whole outputs, with the oracle; gives the seconds."""
+def _checked_go(worker: CudaWorker, inputs: "list[torch.Tensor]", seed: Seed, name: str) -> Go:
+    """Compare what was looked at, and the whole outputs, with the oracle."""
     import torch
 
     from openrebench.environments.prefix_sum.hidden.cuda_oracle import prefix_sum as oracle
@@ -87,7 +111,7 @@ def _checked_go(worker: CudaWorker, inputs: "list[torch.Tensor]", seed: Seed, na
                 Reason.WRONG_OUTPUT,
                 f"solution.prefix_sum returned before its output was written ({name})",
             )
-    return went.elapsed_s
+    return went
 
 
 def timed_input(seed: Seed, go: int, pair: int, n: int) -> "torch.Tensor":
