@@ -1,13 +1,14 @@
-"""Score prefix_sum on this GPU through the trusted parent, and try the GPU cheats.
+"""Measure prefix_sum's anchors on this GPU, and score the fastest solution beside them.
 
-    PYTHONPATH=src python benchmarks/gpu/prefix_sum.py OUT.json [SCORES]
+    PYTHONPATH=src python benchmarks/gpu/prefix_sum.py FOLDER [SCORES]
 
-Beside each score stands the time of the same kernel by CUDA events in a process of its own.
+Writes FOLDER/prefix_sum.json and the anchors file. Scores come from the trusted parent; beside them
+stand the times of the same kernels by CUDA events in a process of its own. The cheats are tests:
+`pytest -m gpu -s src/openrebench/environments/prefix_sum/tests/test_cheats_gpu.py`.
 """
 
 import inspect
 import json
-import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,7 +17,7 @@ from statistics import median
 from kernels import HERE, N, load, timed_ms
 
 from openrebench.core.catalog import load_environment
-from openrebench.core.contract import cheat_submission
+from openrebench.core.measuring import measure_anchors
 from openrebench.core.scoring import score_submission
 from openrebench.isolation.device import device_fingerprint
 from openrebench.isolation.local import LocalRunner
@@ -42,55 +43,43 @@ def in_place(f, y):
     return lambda x: y.copy_(f(x))
 
 
-def gpu_processes() -> int:
-    said = subprocess.run(
-        ["nvidia-smi", "--query-compute-apps=pid", "--format=csv,noheader"],
-        capture_output=True,
-        text=True,
-    )
-    return len(said.stdout.split())
-
-
 def main() -> None:
-    out, runs = Path(sys.argv[1]), int((*sys.argv[2:], "10")[0])
-    environment = load_environment("prefix_sum")
-    device = device_fingerprint("cuda")
+    folder, scores = Path(sys.argv[1]), int((*sys.argv[2:], "10")[0])
+    environment, device = load_environment("prefix_sum"), device_fingerprint("cuda")
+    events = events_ms()
     found = {
         "device": device.gpu,
         "driver": device.driver,
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
         "n": N,
+        "events_ms": events,
+        "copy_ms": events["copy"],
+        "best_ms": events["best"],
+        "best_over_copy": round(events["best"] / events["copy"], 3),
     }
-    found["events_ms"] = events_ms()
     print(found, flush=True)
     with LocalRunner() as runner:
-        found["isolation"] = str(runner.mode)
-        found["raw_ms"], found["seconds"], found["details"] = {}, {}, {}
-        for name, folder in SOLUTIONS.items():
-            results = [
-                score_submission(environment, HERE / folder, "gpu", runner) for _ in range(runs)
-            ]
-            found["raw_ms"][name] = [r.raw for r in results]
-            found["seconds"][name] = round(median(r.seconds for r in results), 2)
-            found["details"][name] = [dict(r.details) | {"flags": r.flags} for r in results[:2]]
-            print(
-                name, found["raw_ms"][name], found["seconds"][name], results[0].message, flush=True
-            )
-        found["cheats"] = {}
-        for cheat in sorted((HERE / "tests" / "cheats_gpu").iterdir()):
-            with cheat_submission(environment.card, cheat) as folder:
-                r = score_submission(environment, folder, "gpu", runner)
-            found["cheats"][cheat.name] = {
-                "outcome": str(r.outcome),
-                "raw_ms": r.raw,
-                "message": r.message,
-                "flags": r.flags,
-                "gpu_processes_after": gpu_processes(),
-            }
-            print(cheat.name, found["cheats"][cheat.name], flush=True)
-            out.write_text(json.dumps(found, indent=1, default=str) + "\n")
-    found["copy_ms"], found["best_ms"] = found["events_ms"]["copy"], found["events_ms"]["best"]
-    out.write_text(json.dumps(found, indent=1, default=str) + "\n")
+        anchors = measure_anchors(environment, "gpu", runner)
+        anchors.save(folder)
+        scale = anchors.scale(environment.card)
+        best = [
+            score_submission(environment, HERE / "hidden/best", "gpu", runner)
+            for _ in range(scores)
+        ]
+    raw = {"start": anchors.start, "reference": anchors.reference, "best": [r.raw for r in best]}
+    found |= {
+        "isolation": anchors.isolation,
+        "raw_ms": raw,
+        "runtime_ms": {name: median(r for r in raws if r) for name, raws in raw.items()},
+        "normalised": {
+            name: [round(scale.normalize(r), 4) for r in raws if r] for name, raws in raw.items()
+        },
+        "seconds_a_score": round(median(r.seconds for r in best), 2),
+        "best": [dict(r.details) | {"message": r.message, "flags": r.flags} for r in best],
+    }
+    (folder / "prefix_sum.json").write_text(json.dumps(found, indent=1, default=str) + "\n")
+    print({name: found[name] for name in ("runtime_ms", "normalised", "raw_ms")})
+    print(best[-1])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The untrusted side of a worker: runs in the sandbox, as `python shim.py SOCKET_FD FOLDER`.
+"""The untrusted side of a worker: runs in the sandbox, as `python shim.py SOCKET_FD FOLDER DEVICE`.
 
 Everything in this process belongs to the submission once that is imported, so the trusted side
 relies on nothing here but that bytes come back. Standard library and the worker environment only.
@@ -17,7 +17,6 @@ import traceback
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-import numba  # noqa: F401 - imported ahead of the submission, whose load time this shortens
 import torch
 
 MESSAGE_BYTES, NONCE_BYTES, TEXT_BYTES = 4096, 32, 300
@@ -38,12 +37,14 @@ class Refused(Exception):
 def main() -> NoReturn:
     """Say that we are ready, take one submission, then answer calls."""
     control = socket.socket(fileno=int(sys.argv[1]))
-    folder = sys.argv[2]
+    folder, device = sys.argv[2:]
+    if device == "cpu":
+        import numba  # noqa: F401 - ahead of the submission, whose load time this shortens
     control.send(b"ready")
     request, fds = receive(control)
     order = json.loads(request[NONCE_BYTES:])
     with answered(control, request[:NONCE_BYTES]):
-        buffers = Buffers(order, fds[1:])
+        buffers = Buffers(order, device, fds[1:])
         unpack(fds[0], folder)
         function = load(folder, order["module"], order["function"])
     name = f"{order['module']}.{order['function']}"
@@ -51,7 +52,7 @@ def main() -> NoReturn:
         request, fds = receive(control)
         nonce, lengths = request[:NONCE_BYTES], request[NONCE_BYTES:]
         with answered(control, nonce) as remarks:
-            marks = [mark()] if order["device"] == "cuda" else []
+            marks = [mark()] if device == "cuda" else []
             for x, out in buffers.pairs(lengths, fds):
                 call(function, x, out, name)
             if marks:
@@ -101,8 +102,8 @@ def last_line(error: BaseException) -> str:
 class Buffers:
     """Where inputs come from and outputs go to: shared files, or shared device memory."""
 
-    def __init__(self, order: dict[str, Any], fds: list[int]) -> None:
-        self.device = order["device"]
+    def __init__(self, order: dict[str, Any], device: str, fds: list[int]) -> None:
+        self.device = device
         if self.device == "cpu":
             self.output = shared(fds[0])
             return

@@ -79,7 +79,7 @@ class Session:
             raise InvalidSubmission(Reason.MISSING_FILE, f"the submission has no {path}.py")
         self._name = f"{path}.py"
         files_fd = channel.archive(self._files)
-        order = {"module": module, "function": function, "device": self._warm.device, **places}
+        order = {"module": module, "function": function, **places}
         nonce, timeout_s = os.urandom(channel.NONCE_BYTES), self._limits.load_timeout_s
         try:
             with self._judged(f"{self._name} was not imported within {timeout_s:g} s"):
@@ -271,7 +271,7 @@ class WarmWorker:
 
 def _spec(mode: IsolationMode, limits: Limits, device: Device, fd: int) -> BoxSpec:
     return BoxSpec(
-        argv=("python", "-I", f"{INSIDE}/shim.py", str(fd), SOLUTION),
+        argv=("python", "-I", f"{INSIDE}/shim.py", str(fd), SOLUTION, device),
         mode=mode,
         limits=limits,
         binds=tuple(Bind(source=HERE / name, target=f"{INSIDE}/{name}") for name in SHIM_FILES),
