@@ -47,6 +47,7 @@ def main() -> NoReturn:
         buffers = Buffers(order, device, fds[1:])
         unpack(fds[0], folder)
         function = load(folder, order["module"], order["function"])
+        places = takes_out(function)
     name = f"{order['module']}.{order['function']}"
     while True:
         request, fds = receive(control)
@@ -54,7 +55,7 @@ def main() -> NoReturn:
         with answered(control, nonce) as remarks:
             marks = [mark()] if device == "cuda" else []
             for x, out in buffers.pairs(lengths, fds):
-                call(function, x, out, name)
+                call(function, x, out, name, places=places)
             if marks:
                 torch.cuda.synchronize()
                 remarks.append(f"{marks[0].elapsed_time(mark(wait=True)):.4f}")
@@ -178,12 +179,14 @@ def takes_out(function: Function) -> bool:
         return False
 
 
-def call(function: Function, x: torch.Tensor, out: torch.Tensor, name: str) -> None:
+def call(
+    function: Function, x: torch.Tensor, out: torch.Tensor, name: str, *, places: bool
+) -> None:
     """Call the function on an input and put its result into the shared output.
 
-    A function with a parameter `out` may write there itself, which spares it a copy.
+    A function with a parameter `out` (`places`) may write there itself, which spares it a copy.
     """
-    y = function(x, out=out) if takes_out(function) else function(x)
+    y = function(x, out=out) if places else function(x)
     if type(y) is not torch.Tensor:
         kind = type(y)
         raise Refused("wrong_output", f"{name} returned {kind.__name__}; expected a torch.Tensor")
