@@ -4,6 +4,8 @@ set -eu
 missing=""
 command -v bwrap >/dev/null || missing="$missing bubblewrap"
 /usr/bin/python3 -c 'import ensurepip' 2>/dev/null || missing="$missing python3-venv"
+# Debian's, and not one in somebody's home: programs are compiled by an unprivileged user.
+[ -x /usr/bin/rustc ] || missing="$missing rustc"
 [ -z "$missing" ] && exit 0
 if ! command -v apt-get >/dev/null; then
     echo "please install:$missing (see re-bench doctor for what works without)" >&2

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from openrebench import __version__
+from openrebench.cli_human import human, watch
 from openrebench.cli_more import assets, export_tables, import_tables, report, serve
+from openrebench.cli_run import run
 from openrebench.console import (
-    needs_extra,
     noted_in_transcript,
     number,
     print_json,
@@ -215,59 +216,6 @@ def show_log(directory: Path, as_json: bool) -> None:
     )
 
 
-@cli.command()
-@click.argument("environments", nargs=-1, required=True)
-@click.option("--agent", default="literal_search", show_default=True, help="Who attempts.")
-@click.option("--model", default="none/none", show_default=True, help="Any Inspect model string.")
-@click.option("--time-limit", default="30m", show_default=True, help="Budget: 90s, 30m, 8h, 7d.")
-@click.option("--attempts", "count", default=1, show_default=True, help="Attempts of each.")
-@click.option("--seed", default=0, show_default=True, help="Seed of agents that draw at random.")
-@profile_option
-@attempts_option
-@json_option
-def run(
-    environments: tuple[str, ...],
-    agent: str,
-    model: str,
-    time_limit: str,
-    count: int,
-    seed: int,
-    profile: str,
-    attempts_dir: Path,
-    as_json: bool,
-) -> None:
-    """Let an agent attempt ENVIRONMENTS; needs the extra `agents` (Inspect AI)."""
-    from openrebench.core.catalog import find_card
-    from openrebench.core.duration import parse_duration
-    from openrebench.core.reading import summary
-
-    names = [find_card(name).id for name in environments]
-    time_limit_s = parse_duration(time_limit)
-    with needs_extra("agents"):
-        from openrebench.harness.run import run_attempts
-    folders = run_attempts(
-        names,
-        agent=agent,
-        model=model,
-        profile=profile,
-        time_limit_s=time_limit_s,
-        attempts=count,
-        root=attempts_dir,
-        seed=seed,
-    )
-    rows = [summary(folder) for folder in folders]
-    if as_json:
-        print_json(rows)
-        return
-    print_table(
-        ("attempt", "ended", "scores", "best raw", "normalised"),
-        [
-            (r["attempt"], r["ended"], str(r["score_calls"]), r["best"], number(r["normalised"]))
-            for r in rows
-        ],
-    )
-
-
 @cli.command("rescore")
 @click.argument("attempt", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @isolation_option
@@ -281,11 +229,14 @@ def rescore_attempt(attempt: Path, isolation: str | None, as_json: bool) -> None
 
     stored = read_attempt(attempt)
     environment = load_environment(stored.record.environment)
-    scale = scale_of(environment.card, stored.record.profile, stored.record.device)
+    where = environment.card, stored.record.profile, stored.record.device
+    scale, final_scale = scale_of(*where), scale_of(*where, final=True)
     with _runner(isolation) as runner, progress_bar("scoring again") as advance:
-        outcome = rescore(stored, environment, runner, scale, on_run=lambda _: advance())
+        outcome = rescore(
+            stored, environment, runner, scale, final_scale=final_scale, on_run=lambda _: advance()
+        )
     official = outcome.official_raw
-    value = None if official is None else scale.normalize(official)
+    value = None if official is None else final_scale.normalize(official)
     if as_json:
         print_json({**outcome.model_dump(mode="json"), "normalised": value})
         return
@@ -389,5 +340,5 @@ def _runner(mode: str | None) -> "LocalRunner":
     return LocalRunner.named(mode)
 
 
-for _command in (report, import_tables, export_tables, assets, serve):
+for _command in (report, import_tables, export_tables, assets, serve, human, watch, run):
     cli.add_command(_command)

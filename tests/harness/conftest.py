@@ -1,9 +1,13 @@
 """What the tests of the Inspect side share: an environment made for them, and its anchors."""
 
+import contextlib
 import gc
 import json
 import os
+import runpy
+import sys
 import tempfile
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,7 +17,7 @@ import pytest
 from openrebench.core.anchors import Anchors, local_folder
 from openrebench.core.attempt import StoredAttempt, read_attempt
 from openrebench.core.catalog import PATH_VARIABLE, find_card
-from openrebench.isolation import device
+from openrebench.isolation import cgroup, device
 from openrebench.isolation.device import device_fingerprint
 
 ENVIRONMENTS = Path(__file__).with_name("environments")
@@ -34,6 +38,12 @@ def inspect_data() -> Iterator[None]:
         warnings.filterwarnings("ignore", LEFT_OPEN, ResourceWarning)
         gc.collect()
     _data.cleanup()
+
+
+@pytest.fixture(scope="session")
+def odd() -> None:
+    """Register the models of odd_models.py with Inspect."""
+    runpy.run_path(str(Path(__file__).with_name("odd_models.py")))
 
 
 @pytest.fixture
@@ -68,6 +78,56 @@ def anchors(own_home: Path) -> Iterator[Anchors]:
 def own_permit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Do not wait for timed scores of other processes: these scores are not timed."""
     monkeypatch.setattr(device, "LOCK_FOLDER", tmp_path)
+
+
+def traces() -> set[str]:
+    """List what our sandboxes, and those of processes that are gone, have left on the host."""
+    groups = [path for path in Path("/sys/fs/cgroup").rglob(f"{cgroup.PREFIX}-*")]
+    ours = {path for path in groups if not_others(path.name.rsplit("-", 2)[-2])}
+    inside = []
+    for path in ours:
+        with contextlib.suppress(OSError):  # gone meanwhile
+            inside += (path / "cgroup.procs").read_text().split()
+    mounts = Path("/proc/self/mounts").read_text().splitlines()
+    folders = Path(tempfile.gettempdir()).glob("openrebench-s*-*-*")  # submissions, sandboxes
+    return {
+        *(f"group {path}" for path in ours),
+        *(f"process {pid}" for pid in inside),
+        *(f"mount {line}" for line in mounts if "openrebench" in line),
+        *(f"folder {path}" for path in folders if not_others(path.name.split("-")[2])),
+    }
+
+
+def not_others(pid: str) -> bool:
+    return pid == str(os.getpid()) or not Path("/proc", pid).exists()
+
+
+@pytest.fixture
+def left_behind() -> Iterator[None]:
+    """Fail if a test leaves anything of a sandbox behind."""
+    before = traces()
+    yield
+    deadline = time.monotonic() + 5
+    while (left := traces() - before) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not left
+
+
+OWN_PROCESS = """
+import signal, sys
+from pathlib import Path
+from openrebench.isolation import device
+device.LOCK_FOLDER = Path(sys.argv.pop(1))
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored below a shell's `&`
+from openrebench.cli import main
+main()
+"""
+
+
+@pytest.fixture
+def own_process(tmp_path: Path) -> list[str]:
+    """Give the beginning of a `re-bench` command that waits for no other process's scores."""
+    return [sys.executable, "-c", OWN_PROCESS, str(tmp_path)]
 
 
 Play = Callable[..., tuple[StoredAttempt, Path]]

@@ -1,6 +1,8 @@
 """An attempt from its first to its last step: what is kept, however it ends."""
 
 import json
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from openrebench.errors import ReBenchError
 from openrebench.harness import compat, live
 from openrebench.harness.run import run_attempts
 from openrebench.harness.transcripts import anchors_in
+from openrebench.isolation.device import exclusive
 
 Play = Callable[..., tuple[StoredAttempt, Path]]
 CANARY = "OPENREBENCH-TEST-CANARY"
@@ -88,14 +91,6 @@ def test_without_anchors_scores_are_raw(play: Play) -> None:
     assert final.value == 2.0 and (final.metadata or {})["scale"] == "raw"
 
 
-def test_time_ends_an_attempt_at_its_budget(play: Play) -> None:
-    attempt, transcript = play([GOOD, SCORE, WAIT], time_limit_s=2)
-    assert attempt.record.ended == "budget"
-    assert 2.0 <= attempt.record.usage.working_s < 3.5
-    assert raws(attempt) == [41.0, 2.0]
-    assert_sound(attempt, transcript)
-
-
 def test_time_also_ends_a_command(play: Play) -> None:
     command = {"do": "run", "command": "sleep 600 & sleep 601"}
     attempt, _ = play([GOOD, SCORE, command], time_limit_s=2)
@@ -116,18 +111,6 @@ def _scale():  # type: ignore[no-untyped-def]
     from openrebench.core.catalog import find_card
 
     return find_card("guess_number").score.scale(41.0, 0.0)
-
-
-def test_the_wall_clock_fuse_keeps_the_best(play: Play) -> None:
-    attempt, transcript = play([GOOD, SCORE, WAIT], limits={"time_limit": 3})
-    assert attempt.record.ended == "budget" and raws(attempt) == [41.0, 2.0]
-    assert_sound(attempt, transcript)
-
-
-def test_a_broken_scaffold_keeps_its_scores(play: Play) -> None:
-    attempt, transcript = play([GOOD, SCORE, {"do": "fail"}, SCORE])
-    assert attempt.record.ended == "error" and raws(attempt) == [41.0, 2.0]
-    assert_sound(attempt, transcript)
 
 
 def test_an_invalid_submission_is_told_why(play: Play, tmp_path: Path) -> None:
@@ -191,11 +174,6 @@ def test_other_limits_keep_the_best(tmp_path: Path, limits: dict[str, float]) ->
     assert attempt.record.ended == "budget" and raws(attempt) == [41.0, 2.0]
 
 
-def test_a_model_error_keeps_the_best(tmp_path: Path) -> None:
-    attempt = with_model(tmp_path, [*MODEL_SCRIPT, {"error": "provider is down"}])
-    assert attempt.record.ended == "error" and raws(attempt) == [41.0, 2.0]
-
-
 def test_several_attempts_have_a_transcript_each(tmp_path: Path) -> None:
     steps = tmp_path / "steps.json"
     steps.write_text(json.dumps([GOOD, SCORE]))
@@ -210,9 +188,8 @@ def test_several_attempts_have_a_transcript_each(tmp_path: Path) -> None:
     )
     assert len(set(folders)) == 3
     assert {len(compat.score_metadata(f / "transcript.eval")) for f in folders} == {1}
-    assert sorted(p.name for p in (tmp_path / "attempts").iterdir()) == sorted(
-        f.name for f in folders
-    )
+    left = [p.name for p in (tmp_path / "attempts").iterdir() if p.is_dir()]
+    assert sorted(left) == sorted(f.name for f in folders)
 
 
 def test_what_can_not_run_is_one_sentence(tmp_path: Path) -> None:
@@ -227,3 +204,20 @@ def test_what_can_not_run_is_one_sentence(tmp_path: Path) -> None:
             run_attempts(["guess"], time_limit_s=1, root=tmp_path, **wrong)
     with pytest.raises(ReBenchError, match="no environment named 'gues_number'"):
         run_attempts(["gues_number"], agent="scripted", time_limit_s=1, root=tmp_path)
+
+
+def test_waiting_for_another_score_costs_no_time(play: Play) -> None:
+    def score_meanwhile() -> None:
+        while not any(attempt.clock.used_s() > 0 for attempt in live.all_open()):
+            time.sleep(0.01)
+        with exclusive():
+            time.sleep(3)
+
+    other = threading.Thread(target=score_meanwhile)
+    other.start()
+    attempt, _ = play([{"do": "wait", "seconds": 0.5}, GOOD, SCORE])
+    other.join()
+    usage = attempt.record.usage
+    assert usage.wall_s > 3.0 and usage.working_s < usage.wall_s - 1.5
+    assert raws(attempt) == [41.0, 2.0]
+    assert attempt.entries[1].requested_at_s < 2.0 and attempt.entries[1].seconds < 2.0

@@ -1,6 +1,5 @@
 """One contract test for each call into Inspect that is not obvious; an upgrade starts here."""
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -40,9 +39,13 @@ def doing(action: Any) -> Solver:
 def run(tmp_path: Path) -> Any:
     async def cleanup(state: TaskState) -> None:
         SEEN["ended"] = compat.how_it_ended()
-        SEEN["usage"] = compat.model_usage()
 
-    def evaluate(action: Any, script: list[dict[str, Any]] | None = None, **limits: Any) -> EvalLog:
+    def evaluate(
+        action: Any,
+        script: list[dict[str, Any]] | None = None,
+        model: str = "scripted/x",
+        **limits: Any,
+    ) -> EvalLog:
         SEEN.clear()
         task = Task(
             dataset=[Sample(input="x", id="one")],
@@ -53,7 +56,8 @@ def run(tmp_path: Path) -> Any:
             score_on_error=True,
             **limits,
         )
-        chosen = {"model": "scripted/x", "model_args": {"script": script or [{"text": "hi"}]}}
+        arguments = {"script": script or [{"text": "hi"}]} if model == "scripted/x" else {}
+        chosen = {"model": model, "model_args": arguments}
         (log,) = eval(task, display="none", log_dir=str(tmp_path / "logs"), **chosen)
         return log
 
@@ -82,52 +86,69 @@ def test_what_is_remembered_is_seen_by_scorer_and_log(run: Any, tmp_path: Path) 
     assert sample.store["key"] == "value"
 
 
-def test_the_clock_works_in_threads_and_after_the_sample(run: Any) -> None:
+def test_waiting_is_told_from_working(run: Any) -> None:
+    import anyio
     import anyio.to_thread
 
     async def action(state: TaskState, generate: Generate) -> None:
-        clock = SEEN["clock"] = compat.sample_clock()
+        SEEN["working"] = compat.is_waiting()
         with suspend_working_limit():
-            await anyio.sleep(0.3)
-        before = await anyio.to_thread.run_sync(clock.used_s)
-        await anyio.sleep(0.3)
-        SEEN["suspended"], SEEN["worked"] = before, clock.used_s() - before
-        SEEN["left"] = clock.left_s
-
-    run(action, working_limit=60)
-    assert SEEN["suspended"] < 0.1 and 0.29 < SEEN["worked"] < 0.6
-    assert 59 < SEEN["left"] < 60
-    used = SEEN["clock"].used_s()
-    time.sleep(0.1)
-    assert SEEN["clock"].used_s() == used and 0.29 < used < 1.0
-
-
-def test_without_a_limit_no_time_is_left_or_not(run: Any) -> None:
-    async def action(state: TaskState, generate: Generate) -> None:
-        SEEN["left"] = compat.sample_clock().left_s
+            SEEN["waiting"] = compat.is_waiting()
+            SEEN["in a thread"] = await anyio.to_thread.run_sync(compat.is_waiting)
+        SEEN["working again"] = compat.is_waiting()
 
     run(action)
-    assert SEEN["left"] is None
+    assert (SEEN["working"], SEEN["working again"]) == (False, False)
+    assert (SEEN["waiting"], SEEN["in a thread"]) == (True, True)
+    assert compat.is_waiting() is False  # outside of a sample
 
 
-def test_waiting_for_each_other_is_not_working(run: Any) -> None:
+def test_a_call_in_flight_beside_a_wait_is_work(run: Any, odd: None) -> None:
     import anyio
 
     async def action(state: TaskState, generate: Generate) -> None:
-        clock = compat.sample_clock()
-
-        async def one() -> None:
-            async with compat.one_at_a_time("test"):
-                with suspend_working_limit():
-                    await anyio.sleep(0.2)
+        async def waiting() -> None:
+            with suspend_working_limit():
+                await anyio.sleep(0.3)
 
         async with anyio.create_task_group() as group:
-            group.start_soon(one)
-            group.start_soon(one)
-        SEEN["used"] = clock.used_s()
+            group.start_soon(waiting)
+            await anyio.sleep(0.05)
+            SEEN["alone"] = compat.is_waiting()
+            group.start_soon(generate, state)
+            await anyio.sleep(0.2)
+            SEEN["beside a call"] = compat.is_waiting()
+
+    run(action, model="odd/slow")
+    assert SEEN["alone"] is True
+    assert SEEN["beside a call"] is False
+
+
+def test_back_off_is_a_wait(run: Any) -> None:
+    import anyio
+    from inspect_ai.model._retry import _sample_wait_sleep  # what a retried call sleeps with
+
+    async def action(state: TaskState, generate: Generate) -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(_sample_wait_sleep, 0.2)
+            await anyio.sleep(0.05)
+            SEEN["backing off"] = compat.is_waiting()
 
     run(action)
-    assert SEEN["used"] < 0.15
+    assert SEEN["backing off"] is True
+
+
+def test_a_price_is_what_calls_cost(run: Any) -> None:
+    from inspect_ai.model import ModelCost, get_model
+
+    async def action(state: TaskState, generate: Generate) -> TaskState:
+        cost = ModelCost(input=2.0, output=10.0, input_cache_read=0.0, input_cache_write=0.0)
+        compat.set_price(get_model(), cost)
+        return await generate(state)
+
+    log = run(action)
+    (usage,) = (log.stats.model_usage or {}).values()
+    assert usage.total_cost == pytest.approx((10 * 2 + 5 * 10) / 1e6)
 
 
 def test_the_solver_has_a_name(run: Any) -> None:
@@ -136,15 +157,6 @@ def test_the_solver_has_a_name(run: Any) -> None:
 
     run(action)
     assert SEEN["name"] == "doing"
-
-
-def test_model_usage_is_counted(run: Any) -> None:
-    async def action(state: TaskState, generate: Generate) -> TaskState:
-        return await generate(state)
-
-    run(action)
-    (usage,) = SEEN["usage"].values()
-    assert (usage.input_tokens, usage.output_tokens) == (10, 5)
 
 
 async def sleeping(state: TaskState, generate: Generate) -> None:

@@ -10,7 +10,8 @@ from openrebench.core.catalog import load_environment
 from openrebench.core.result import Outcome
 from openrebench.core.score_log import ScoreEntry
 from openrebench.errors import Reason
-from openrebench.harness.compat import Clock
+from openrebench.harness.accounts import Accounts, Book, ModelAccount
+from openrebench.harness.clock import WorkingClock
 from openrebench.harness.feedback import describe, describe_log
 from openrebench.harness.progress import progress_table, shown_progress
 
@@ -33,14 +34,18 @@ def entry(seq: int, raw: float | None, **facts: object) -> ScoreEntry:
     return ScoreEntry.model_validate({**base, **facts, "seq": seq, "raw": raw})
 
 
-def attempt(*entries: ScoreEntry, limit_s: float | None = 90.0) -> SimpleNamespace:
+def attempt(
+    *entries: ScoreEntry, limit_s: float | None = 90.0, cost_usd: float | None = 0.25
+) -> SimpleNamespace:
     record = SimpleNamespace(id="guess-1", profile="small", device="none")
     inner = SimpleNamespace(
         environment=load_environment("guess"),
         record=record,
         log=SimpleNamespace(entries=entries),
     )
-    return SimpleNamespace(attempt=inner, clock=Clock(lambda: 30.0, lambda: limit_s))
+    used = {"a/x": ModelAccount(input_tokens=1000, output_tokens=500, cost_usd=cost_usd)}
+    book = Book(Accounts(models=used), {})
+    return SimpleNamespace(attempt=inner, clock=WorkingClock(limit_s, 30.0), book=book)
 
 
 def drawn(*attempts: SimpleNamespace) -> str:
@@ -57,6 +62,11 @@ def test_a_row_has_best_score_calls_and_time_left() -> None:
 def test_a_row_without_scores_or_limit() -> None:
     text = drawn(attempt(limit_s=None))
     assert "none yet" in text and "no limit" in text
+
+
+def test_a_row_has_tokens_and_money() -> None:
+    assert "1,500" in drawn(attempt()) and "0.25 USD" in drawn(attempt())
+    assert "unknown" in drawn(attempt(cost_usd=None))
 
 
 def test_nothing_is_shown_where_nobody_looks(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,6 +15,9 @@ from inspect_ai.util import (
 )
 from pydantic import ValidationError
 
+from openrebench.isolation.layout import NAMESPACE_MODES
+from openrebench.isolation.probe import probe_modes
+from openrebench.isolation.runner import IsolationMode
 from openrebench.sandbox import config as sandbox_config
 from openrebench.sandbox.provider import SANDBOX, OpenREBenchSandbox, SandboxConfig
 
@@ -69,6 +72,11 @@ def test_no_other_processes_and_no_network(box: OpenREBenchSandbox) -> None:
     assert interfaces == ["lo"]
 
 
+def test_the_user_has_a_home(box: OpenREBenchSandbox) -> None:
+    code = "import pwd, os; print(pwd.getpwuid(os.getuid()).pw_dir, os.environ['HOME'])"
+    assert sh(box, f'python -c "{code}"').split() == ["/home/agent", "/home/agent"]
+
+
 def test_an_own_user_without_capabilities(box: OpenREBenchSandbox) -> None:
     uid = int(sh(box, "id -u"))
     assert uid != 0 and (os.getuid() != 0 or uid != os.getuid())
@@ -105,19 +113,36 @@ def test_stopping_ends_daemons_too(box: OpenREBenchSandbox) -> None:
         sh(box, "true")
 
 
-def test_frozen_jobs_stand_still(box: OpenREBenchSandbox, tmp_path: Path) -> None:
-    sh(box, "while true; do date +%s%N > tick; sleep 0.01; done > /dev/null 2>&1 &")
-    tick = tmp_path / "workspace" / "tick"
-    while not tick.exists():
+@pytest.mark.parametrize("mode", NAMESPACE_MODES)
+def test_frozen_jobs_stand_still(mode: IsolationMode, tmp_path: Path) -> None:
+    if not any(report.mode is mode and report.available for report in probe_modes()):
+        pytest.skip(f"{mode} does not work here")
+    box = OpenREBenchSandbox(SMALL.model_copy(update={"mode": mode}))
+    box.start(_workspace(tmp_path))
+    try:
+        assert_stands_still(box, tmp_path)
+    finally:
+        box.stop()
+
+
+def assert_stands_still(box: OpenREBenchSandbox, tmp_path: Path) -> None:
+    """Also where new processes are started all the time, and one tries to wake the others."""
+    forks = "setsid sh -c 'while :; do true | sleep .001; done' > /dev/null 2>&1 &"
+    sh(box, f"for i in 1 2 3 4; do {forks} done")
+    sh(box, "setsid sh -c 'while :; do kill -CONT -1; done' > /dev/null 2>&1 &")
+    sh(box, "while true; do echo >> ticks; sleep 0.01; done > /dev/null 2>&1 &")
+    ticks = tmp_path / "workspace" / "ticks"
+    while not ticks.exists():
         time.sleep(0.01)
     with box.frozen() as could:
-        if not could:
-            pytest.skip("no control groups here")
-        before = tick.read_text()
+        assert could
+        before = ticks.stat().st_size
         time.sleep(0.2)
-        assert tick.read_text() == before
-    time.sleep(0.2)
-    assert tick.read_text() != before
+        assert ticks.stat().st_size == before
+    deadline = time.monotonic() + 5
+    while ticks.stat().st_size == before and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert ticks.stat().st_size > before
 
 
 def test_frozen_thaws_on_errors(box: OpenREBenchSandbox) -> None:

@@ -15,6 +15,7 @@ from openrebench.core.card import TaskCard
 from openrebench.core.environment import Environment, Measurement
 from openrebench.core.rescoring import read_rescore, rescore
 from openrebench.core.result import Outcome
+from openrebench.core.scoring import score_submission
 from openrebench.core.verifying import verify_attempt
 from openrebench.errors import AttemptError, InvalidSubmission, Reason
 from openrebench.isolation.runner import IsolationMode
@@ -119,6 +120,22 @@ def test_rescoring_runs_the_best_submissions_again(attempt, toy, tmp_path, monke
     assert outcome.official_raw == 3.0
     assert any(flag.startswith("drop") for flag in outcome.flags)
     assert read_rescore(attempt.folder) == outcome
+
+
+def test_the_official_score_comes_from_the_final_split(attempt, toy, tmp_path, monkeypatch) -> None:
+    scale = toy.card.score.scale(10.0, 1.0)
+    score(attempt, tmp_path / "work", "2")
+    attempt.end("submitted", Usage())
+    stored = read_attempt(attempt.folder)
+    assert rescore(stored, toy, NoRunner(), scale).split == "score"
+    monkeypatch.setattr(
+        Toy, "score_final", lambda *a, **k: Measurement(raw=4.0, message="harder"), raising=False
+    )  # fmt: skip
+    outcome = rescore(stored, toy, NoRunner(), scale)
+    assert (outcome.split, outcome.official_raw) == ("final", 4.0) and outcome.flags
+    harder = toy.card.score.scale(20.0, 2.0)
+    assert rescore(stored, toy, NoRunner(), scale, final_scale=harder).flags == ()
+    assert score_submission(toy, tmp_path / "work", "small", NoRunner()).raw == 2.0
 
 
 def test_rescoring_refuses_another_version(attempt: Attempt, toy: Toy) -> None:

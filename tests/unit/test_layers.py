@@ -12,14 +12,16 @@ LAYERS = {  # what each part of the package may import of the package
     "isolation": {"errors", "isolation"},
     "core": {"errors", "isolation", "core"},
     "textbase": {"errors", "isolation", "core", "textbase"},
-    "environments": {"errors", "isolation", "core", "textbase", "environments"},
+    "broker": {"errors", "isolation", "core", "broker"},
+    "environments": {"errors", "isolation", "core", "textbase", "broker", "environments"},
     "analysis": {"errors", "isolation", "core", "analysis", "data"},
     "report": {"errors", "isolation", "core", "analysis", "report", "data"},
     "sandbox": {"errors", "isolation", "core", "sandbox"},
     "agents": {"errors", "isolation", "core", "sandbox", "harness", "agents"},
     "harness": {"errors", "isolation", "core", "sandbox", "harness", "agents", "_registry"},
+    "human": {"errors", "isolation", "core", "sandbox", "harness", "human"},
 }
-INSPECT_MAY = {"sandbox", "agents", "harness", "_registry"}
+INSPECT_MAY = {"sandbox", "agents", "harness", "_registry", "broker"}
 SCORED_APART = ("agent", "hidden", "cheats")
 
 

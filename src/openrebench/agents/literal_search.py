@@ -23,6 +23,7 @@ from openrebench.isolation.snapshot import take
 
 DRAWS = 200  # draws without a text that was not tried yet, after which more is changed at once
 NO_LITERALS = "the scored files hold no literal that could be changed"
+NO_TIME = "another score call would not end in time"
 NO_SCORES = "this environment does not show scores, so there is nothing to search by"
 
 Files = Mapping[str, str]
@@ -117,7 +118,7 @@ def literal_search(seed: int = 0) -> Agent:
         if not card.score.visible:
             return _stopped(state, NO_SCORES)
         search = Search(
-            files=_scored_files(attempt.attempt.workspace, card),
+            files=_scored_files(attempt.attempt.workspace, card, attempt.attempt.record.profile),
             rng=random.Random(f"{seed}/{attempt.number}/{card.id}"),
             scale=card.score.scale(1.0, 2.0),
         )
@@ -131,8 +132,12 @@ async def _run(search: Search) -> str:
     """Search until the time is up, which ends the sample here, or nothing is left to try."""
     if not search.places():
         return NO_LITERALS
+    if not _time_for_a_score():
+        return NO_TIME
     search.measure_noise(search.raw, (await request_score()).raw)
-    while (time_left_s() or 1.0) > 0 and (files := search.propose()) is not None:
+    while (files := search.propose()) is not None:
+        if not _time_for_a_score():
+            return NO_TIME
         before = search.files
         await _write(files, before)
         if not search.judge(files, (await request_score()).raw):
@@ -140,10 +145,17 @@ async def _run(search: Search) -> str:
     return "every change was tried"
 
 
-def _scored_files(workspace: Path, card: TaskCard) -> Files:
+def _time_for_a_score() -> bool:
+    """Tell whether a score call as long as the last one would end in time."""
+    left_s = time_left_s()
+    return left_s is None or left_s > live.current().attempt.log.entries[-1].seconds
+
+
+def _scored_files(workspace: Path, card: TaskCard, profile: str) -> Files:
     """Read the text files that a score call would take."""
     files = {}
-    for name, content in take(workspace, card.submission, card.max_submission_bytes).files.items():
+    taken = take(workspace, card.submission, card.submission_limit(profile))
+    for name, content in taken.files.items():
         try:
             files[name] = content.decode()
         except UnicodeDecodeError:

@@ -1,36 +1,35 @@
-"""A model that replays prepared messages: any agent runs with it, without key or network.
+"""A model that gives prepared answers: any agent runs with it, without key or network.
 
     inspect eval openrebench/prefix_sum --model scripted/demo -M script=messages.yaml
 
-The file is a list. Each item has `text`, or `tool` with `arguments`, or `error`.
+What the file may hold is in plan.py.
 """
 
 from pathlib import Path
 from typing import Any
 
-import yaml  # type: ignore[import-untyped]
+import anyio
 from inspect_ai.model import (
+    ChatCompletionChoice,
     ChatMessage,
     ChatMessageAssistant,
+    ChatMessageUser,
     GenerateConfig,
     ModelAPI,
     ModelOutput,
     ModelUsage,
     modelapi,
 )
-from inspect_ai.tool import ToolChoice, ToolInfo
+from inspect_ai.tool import ToolCall, ToolChoice, ToolInfo
 
-from openrebench.errors import ReBenchError
+from openrebench.agents.plan import Item, Plan, calls_of, offered_name, read_script
 
-USAGE = ModelUsage(input_tokens=10, output_tokens=5, total_tokens=15)  # else Inspect would count
-SUBMIT = {"tool": "submit", "arguments": {"answer": "done"}}
+USAGE = (10, 5)  # else Inspect would count
+NOT_JSON = "the arguments are not JSON: "
 
 
 class ScriptedModel(ModelAPI):
-    """Answers with the message whose number is that of the assistant messages so far.
-
-    Counting the messages instead of the calls makes it survive a resume.
-    """
+    """Answers by a plan."""
 
     def __init__(
         self,
@@ -38,11 +37,12 @@ class ScriptedModel(ModelAPI):
         base_url: str | None = None,
         api_key: str | None = None,
         config: GenerateConfig = GenerateConfig(),  # noqa: B008 - the base class has it so
-        script: str | list[dict[str, Any]] | None = None,
+        script: str | list[Item | list[Item]] | None = None,
         **_: Any,  # noqa: ANN401 - whatever else a user passes to a model
     ) -> None:
         super().__init__(model_name, base_url, api_key, [], config)
-        self.script = read_script(Path(script)) if isinstance(script, str) else script or []
+        items = read_script(Path(script)) if isinstance(script, str) else script
+        self.plan = Plan(items or [])
 
     async def generate(
         self,
@@ -51,21 +51,44 @@ class ScriptedModel(ModelAPI):
         tool_choice: ToolChoice,
         config: GenerateConfig,
     ) -> ModelOutput:
-        """Give the next message; after the last one, submit."""
+        """Give the next answer; after the last one, submit."""
         said = sum(isinstance(message, ChatMessageAssistant) for message in input)
-        item = self.script[said] if said < len(self.script) else SUBMIT
+        asked = "\n".join(m.text for m in input if isinstance(m, ChatMessageUser))
+        offered = [] if tool_choice == "none" else [tool.name for tool in tools]
+        item = self.plan.answer(said, asked, offered)
+        await anyio.sleep(item.get("wait_s", 0))
         if "error" in item:
             raise RuntimeError(item["error"])
-        output = self._output(item, said)
-        output.usage = USAGE
-        return output
+        return self._output(item, said, offered)
 
-    def _output(self, item: dict[str, Any], said: int) -> ModelOutput:
-        if "tool" not in item:
-            return ModelOutput.from_content(self.model_name, item["text"])
-        return ModelOutput.for_tool_call(
-            self.model_name, item["tool"], item.get("arguments", {}), tool_call_id=f"call_{said}"
+    def _output(self, item: Item, said: int, offered: list[str]) -> ModelOutput:
+        calls = [
+            _call(call, f"call_{said}_{number}", offered)
+            for number, call in enumerate(calls_of(item))
+        ]
+        message = ChatMessageAssistant(
+            content=item.get("text", ""), tool_calls=calls or None, model=self.model_name
         )
+        choice = ChatCompletionChoice(
+            message=message, stop_reason="tool_calls" if calls else "stop"
+        )
+        read, written = item.get("usage", USAGE)
+        return ModelOutput(
+            model=self.model_name,
+            choices=[choice],
+            usage=ModelUsage(input_tokens=read, output_tokens=written, total_tokens=read + written),
+        )
+
+
+def _call(item: Item, call_id: str, offered: list[str]) -> ToolCall:
+    arguments = item.get("arguments", {})
+    wrong = isinstance(arguments, str)
+    return ToolCall(
+        id=call_id,
+        function=offered_name(item["tool"], offered),
+        arguments={} if wrong else arguments,
+        parse_error=NOT_JSON + arguments if wrong else None,
+    )
 
 
 @modelapi(name="scripted")
@@ -74,17 +97,4 @@ def scripted_model() -> type[ModelAPI]:
     return ScriptedModel
 
 
-def read_script(path: Path) -> list[dict[str, Any]]:
-    """Read messages from a YAML or JSON file.
-
-    Raises:
-        ReBenchError: The file can't be read or an item is none of the three kinds.
-    """
-    try:
-        script = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError) as error:
-        raise ReBenchError(f"{path}: can't be read as a script ({error})") from error
-    for number, item in enumerate(script):
-        if not isinstance(item, dict) or not item.keys() & {"text", "tool", "error"}:
-            raise ReBenchError(f"{path}: item {number} is {item!r}; it needs text, tool or error")
-    return list(script)
+__all__ = ["ScriptedModel", "read_script", "scripted_model"]

@@ -11,7 +11,7 @@ from openrebench.core.anchors import load_anchors
 from openrebench.core.attempt import AttemptRecord, StoredAttempt, find_attempts, read_attempt
 from openrebench.core.card import TaskCard
 from openrebench.core.catalog import find_card
-from openrebench.core.rescoring import read_rescore
+from openrebench.core.rescoring import Rescore, read_rescore
 from openrebench.core.scale import ScoreScale
 from openrebench.core.score_log import ScoreEntry, best_at, last_at, verify
 from openrebench.errors import AnchorsMissing
@@ -25,6 +25,7 @@ class _Setting(NamedTuple):
 
     card: TaskCard
     scale: ScoreScale | None
+    final_scale: ScoreScale | None
     anchors: str
     spread: float | None
     stand_in: str
@@ -117,8 +118,8 @@ def _row(attempt: StoredAttempt, setting: _Setting) -> dict[str, object]:
         "ended": ended,
         "unit": setting.card.score.unit,
         "raw": entry.raw if entry else None,
-        "score": _clipped(attempt, setting, entry.raw if entry else None),
-        "official": _clipped(attempt, setting, again.official_raw) if again else None,
+        "score": _clipped(attempt, setting.scale, entry.raw if entry else None),
+        "official": _official(attempt, setting, again) if again else None,
         "submission": entry.submission if entry else "",
         "flags": "; ".join(_flags(attempt)),
         "marks": "; ".join(again.flags) if again else "",
@@ -145,9 +146,10 @@ def _setting(environment: str, version: str, profile: str, device: str) -> _Sett
     try:
         anchors = load_anchors(card.model_copy(update={"version": version}), profile, device)
     except AnchorsMissing:
-        return _Setting(card, None, "", None, stand_in)
+        return _Setting(card, None, None, "", None, stand_in)
     label = f"{card.id}@{version}/{profile}-{device}"
-    return _Setting(card, anchors.scale(card), label, anchors.spread(card), stand_in)
+    scales = anchors.scale(card), anchors.scale(card, final=True)
+    return _Setting(card, *scales, label, anchors.spread(card), stand_in)
 
 
 def _counting(setting: _Setting, entries: tuple[ScoreEntry, ...]) -> ScoreEntry | None:
@@ -158,11 +160,16 @@ def _counting(setting: _Setting, entries: tuple[ScoreEntry, ...]) -> ScoreEntry 
     return best_at(entries, setting.scale or score.scale(1.0, 2.0), float("inf"))
 
 
-def _clipped(attempt: StoredAttempt, setting: _Setting, raw: float | None) -> float | None:
+def _official(attempt: StoredAttempt, setting: _Setting, again: Rescore) -> float | None:
+    scale = setting.final_scale if again.split == "final" else setting.scale
+    return _clipped(attempt, scale, again.official_raw)
+
+
+def _clipped(attempt: StoredAttempt, scale: ScoreScale | None, raw: float | None) -> float | None:
     """Normalised and not below 0; an attempt without a valid entry has 0, never nothing."""
-    if setting.scale is None:
+    if scale is None:
         return None
-    return max(0.0, _normalised(attempt, setting.scale, raw) or 0.0)
+    return max(0.0, _normalised(attempt, scale, raw) or 0.0)
 
 
 def _normalised(attempt: StoredAttempt, scale: ScoreScale, raw: float | None) -> float | None:

@@ -30,6 +30,8 @@ class Anchors(BaseModel):
         reference: Raw scores of the reference solution, one per run.
         score_call_s: Wall seconds of one score call of the starting solution.
         conditions: How the machine was while measuring.
+        final_start: Raw score of the starting solution on the final split; None without one.
+        final_reference: The same for the reference solution.
         waypoints: Raw scores of other solutions worth knowing, by name.
     """
 
@@ -48,10 +50,19 @@ class Anchors(BaseModel):
     versions: dict[str, str]
     isolation: str
     conditions: str
+    final_start: float | None = None
+    final_reference: float | None = None
     waypoints: dict[str, float] = Field(default_factory=dict)
 
-    def scale(self, card: TaskCard) -> ScoreScale:
-        """Give the scale that these anchors span: medians of the runs."""
+    def scale(self, card: TaskCard, *, final: bool = False) -> ScoreScale:
+        """Give the scale that these anchors span: medians of the runs.
+
+        Args:
+            card: Gives unit, direction and transform.
+            final: Whether for scores on the final split, which may be a little harder or easier.
+        """
+        if final and self.final_start is not None and self.final_reference is not None:
+            return card.score.scale(self.final_start, self.final_reference)
         return card.score.scale(median(self.start), median(self.reference))
 
     def spread(self, card: TaskCard) -> float:

@@ -1,7 +1,7 @@
 """One attempt by one solver at one environment, as a folder on disk.
 
     attempts/<id>/
-        attempt.json      who, what, limits, versions; replaced once, when the attempt ends
+        attempt.json      who, what, limits, versions; replaced when the attempt ends or is resumed
         score_log.jsonl   every score call (see score_log.py)
         submissions/      the scored files, by content
         seeds.jsonl       the secret seed of each score call, for whoever checks them later
@@ -61,6 +61,7 @@ class Solver(_Record):
 class Usage(_Record):
     """What an attempt has used. Unknown amounts are None, never 0."""
 
+    model_calls: int | None = None
     input_tokens: int | None = None
     output_tokens: int | None = None
     cost_usd: float | None = None
@@ -71,8 +72,25 @@ class Usage(_Record):
     score_calls: int = 0
 
 
+class Resumed(_Record):
+    """When an unfinished attempt was taken up again.
+
+    Attributes:
+        after_s: Working seconds that it had used by then.
+        was: How it had stopped.
+    """
+
+    at: datetime
+    after_s: float
+    was: Literal["crashed"] | Ended
+
+
 class AttemptRecord(_Record):
-    """What attempt.json holds."""
+    """What attempt.json holds.
+
+    Attributes:
+        plan: Id of the plan that it belongs to, empty for none; `place` is its number there.
+    """
 
     schema_version: Literal[1] = 1
     id: str
@@ -90,6 +108,9 @@ class AttemptRecord(_Record):
     versions: Mapping[str, str] = Field(default_factory=dict)
     isolation: str
     device: str
+    plan: str = ""
+    place: int | None = None
+    resumed: tuple[Resumed, ...] = ()
 
 
 class StoredAttempt(NamedTuple):
@@ -188,6 +209,18 @@ class Attempt:
                 seed=seed,
             )
         return self.log.append(result, requested_at_s=requested_at_s, elapsed_s=clock())
+
+    def resume(self, after_s: float) -> None:
+        """Take up an attempt that was interrupted or left by a crash.
+
+        Args:
+            after_s: Working seconds that it has used.
+        """
+        note = Resumed(at=datetime.now(UTC), after_s=after_s, was=self.record.ended or "crashed")
+        self.record = self.record.model_copy(
+            update={"ended": None, "ended_at": None, "resumed": (*self.record.resumed, note)}
+        )
+        _write_record(self.folder, self.record)
 
     def end(self, ended: Ended, usage: Usage) -> None:
         """Write how the attempt ended, and let go of it."""

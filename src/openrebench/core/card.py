@@ -11,6 +11,7 @@ from openrebench.errors import CardError, UnknownEnvironment
 from openrebench.isolation.runner import Limits
 
 CARD_NAME = "card.toml"
+TIME_UNITS = frozenset({"us", "ms", "s"})
 Parameter = int | float | str | bool
 
 
@@ -33,6 +34,11 @@ class ScoreSpec(_Strict):
     counts: Literal["best", "last"] = "best"
     visible: bool = True
 
+    @property
+    def is_time(self) -> bool:
+        """Whether scores are times, which anything else that runs would disturb."""
+        return self.unit in TIME_UNITS
+
     def scale(self, start: float, reference: float) -> ScoreScale:
         """Give the scale between two measured raw scores."""
         return ScoreScale(
@@ -52,12 +58,14 @@ class Profile(_Strict):
         device: What the submission runs on.
         summary: One sentence for `re-bench show`.
         limits: Limits of one score call.
+        max_submission_bytes: Overrides the card's limit at this size.
         parameters: Sizes and counts that `environment.py` reads; free-form.
     """
 
     device: Literal["cpu", "cuda"]
     summary: str
     limits: Limits
+    max_submission_bytes: int | None = None
     parameters: dict[str, Parameter] = Field(default_factory=dict)
 
     def integer(self, name: str) -> int:
@@ -90,7 +98,7 @@ class TaskCard(_Strict):
         id: Name of the folder, and the environment's name everywhere.
         version: Moves whenever scores could.
         submission: Glob patterns, relative to the workspace, of the files that are scored.
-        max_submission_bytes: Total size above which a submission is refused.
+        max_submission_bytes: Total size above which a submission is refused, at most sizes.
         folder: Where the environment lives; set by `load`.
     """
 
@@ -137,6 +145,10 @@ class TaskCard(_Strict):
             known = ", ".join(self.profiles)
             raise UnknownEnvironment(f"{self.id} has no profile '{name}'; it has: {known}")
         return self.profiles[name]
+
+    def submission_limit(self, profile: str) -> int:
+        """Give the total size in bytes above which a submission is refused at a size."""
+        return self.profile(profile).max_submission_bytes or self.max_submission_bytes
 
     def label(self, profile: str) -> str:
         """Name a card at a version and size, for example `prefix_sum@1.0.0/small`."""

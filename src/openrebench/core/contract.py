@@ -22,6 +22,7 @@ from openrebench.core.seed import Seed
 from openrebench.core.workspace import INSTRUCTIONS, stage
 from openrebench.errors import Reason
 from openrebench.isolation.runner import Runner
+from openrebench.isolation.snapshot import take
 
 CANARY = "7f0c1e0a-5b0e-4d0b-9c43-2f6f1f4f6a51"
 HANG = "import time\nwhile True:\n    time.sleep(1)\n"
@@ -46,6 +47,14 @@ class Subject:
     def spread(self) -> float:
         """How far a score may lie from its anchor."""
         return self.anchors.spread(self.card)
+
+    @contextmanager
+    def staged(self) -> Iterator[Path]:
+        """Give a workspace as an attempt would find it."""
+        with tempfile.TemporaryDirectory() as folder:
+            workspace = Path(folder) / "workspace"
+            stage(self.environment, self.profile, workspace, seed=Seed.fresh())
+            yield workspace
 
     def score(self, folder: Path) -> ScoreResult:
         """Score a folder as anybody would."""
@@ -73,9 +82,7 @@ class Finding(NamedTuple):
 
 def staged_holds_agent_only(subject: Subject) -> str | None:
     """The workspace holds `agent/` and what `prepare` wrote, and no canary."""
-    with tempfile.TemporaryDirectory() as folder:
-        workspace = Path(folder) / "workspace"
-        stage(subject.environment, subject.profile, workspace, seed=Seed.fresh())
+    with subject.staged() as workspace:
         given = {
             p.relative_to(subject.card.folder / "agent")
             for p in _files(subject.card.folder / "agent")
@@ -99,7 +106,8 @@ def hidden_has_canary(subject: Subject) -> str | None:
 
 def start_scores_zero(subject: Subject) -> str | None:
     """The starting solution lies within the stated spread of 0."""
-    result = subject.score(subject.card.folder / "agent")
+    with subject.staged() as workspace:
+        result = subject.score(workspace)
     value = subject.normalised(result)
     if value is None or abs(value) > subject.spread:
         return (
@@ -110,7 +118,7 @@ def start_scores_zero(subject: Subject) -> str | None:
 
 def reference_scores_one(subject: Subject) -> str | None:
     """The reference solution lies within the stated spread of 1."""
-    result = subject.score(subject.card.folder / "hidden" / "reference")
+    result = subject.score(subject.environment.reference(subject.profile))
     value = subject.normalised(result)
     if value is None or abs(value - 1) > subject.spread:
         return f"the reference scores {value} ({result.message}); spread {subject.spread:.3f}"
@@ -131,9 +139,7 @@ def cheats_gain_nothing(subject: Subject) -> str | None:
 
 def scoring_changes_nothing(subject: Subject) -> str | None:
     """A score call leaves the workspace as it was."""
-    with tempfile.TemporaryDirectory() as folder:
-        workspace = Path(folder) / "workspace"
-        stage(subject.environment, subject.profile, workspace, seed=Seed.fresh())
+    with subject.staged() as workspace:
         before = _digest(workspace)
         subject.score(workspace)
         return None if _digest(workspace) == before else "scoring changed the workspace"
@@ -142,11 +148,15 @@ def scoring_changes_nothing(subject: Subject) -> str | None:
 def bad_submissions_are_invalid(subject: Subject) -> str | None:
     """An empty, a hanging and a crashing submission are `invalid`, never `error`."""
     wrong = []
+    with subject.staged() as workspace:
+        limit = subject.card.submission_limit(subject.profile)
+        names = list(take(workspace, subject.card.submission, limit).files)
     for name, text in (("empty", None), ("hanging", HANG), ("crashing", CRASH)):
         with tempfile.TemporaryDirectory() as folder:
-            if text is not None:
-                for start in _files(subject.card.folder / "agent"):
-                    (Path(folder) / start.name).write_text(text, encoding="utf-8")
+            for file in names if text is not None else ():
+                path = Path(folder) / file
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text or "", encoding="utf-8")
             result = subject.score(Path(folder))
         expected = Reason.MISSING_FILE if text is None else result.reason
         if result.outcome is not Outcome.INVALID or result.reason is not expected:

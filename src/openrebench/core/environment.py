@@ -38,6 +38,14 @@ class Environment(ABC):
     def prepare(self, workspace: Path, profile: Profile, *, seed: Seed) -> None:  # noqa: B027
         """Add what is made per attempt to a workspace that already holds `agent/`."""
 
+    def reference(self, profile: str) -> Path:
+        """Give the folder of the reference solution: one for a size goes before one for all.
+
+        Environments whose reference is too large to ship override this for such sizes.
+        """
+        own = self.card.folder / "hidden" / f"reference-{profile}"
+        return own if own.is_dir() else self.card.folder / "hidden" / "reference"
+
     def unavailable(self, profile: Profile) -> str | None:
         """Say in one sentence why this machine can't run the profile, or None if it can."""
         return None
@@ -57,3 +65,18 @@ class Environment(ABC):
         Raises:
             InvalidSubmission: The submission can't be scored, by its own fault.
         """
+
+    def score_final(
+        self, submission: Path, runner: Runner, profile: Profile, *, seed: Seed
+    ) -> Measurement:
+        """Measure a submission for its official score; same arguments and errors as `score`.
+
+        Environments that keep a hidden split which no score call of an attempt uses override
+        this and measure on that one. Where inputs are fresh in every call, `score` will do.
+        """
+        return self.score(submission, runner, profile, seed=seed)
+
+    @property
+    def has_final_split(self) -> bool:
+        """Whether the official score comes from a split of its own."""
+        return type(self).score_final is not Environment.score_final

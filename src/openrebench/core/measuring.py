@@ -1,5 +1,6 @@
 """Measure an environment's anchors on this machine."""
 
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing import get_context
@@ -10,11 +11,14 @@ from openrebench.core.anchors import MIN_RUNS, Anchors
 from openrebench.core.environment import Environment
 from openrebench.core.result import ScoreResult
 from openrebench.core.scoring import score_submission
+from openrebench.core.seed import Seed
 from openrebench.core.versions import installed_versions
+from openrebench.core.workspace import stage
 from openrebench.errors import ScoringError
 from openrebench.isolation.device import device_fingerprint
 from openrebench.isolation.runner import Runner
 
+SOLUTIONS = ("start", "reference")
 CONDITIONS = "every second run beside one process that keeps one core busy"
 
 
@@ -36,7 +40,8 @@ def measure_anchors(
 ) -> Anchors:
     """Score start and reference several times, half of the time beside a busy core.
 
-    The load makes the spread an honest one: it is what scores meet on a machine in use.
+    The load makes the spread an honest one: it is what scores meet on a machine in use. So does
+    the start, which is a fresh workspace in each run, as an attempt would find it.
 
     Args:
         environment: Whose anchors.
@@ -48,13 +53,11 @@ def measure_anchors(
     Raises:
         ScoringError: A start or reference run did not give a valid score.
     """
-    folder = environment.card.folder
-    solutions = {"start": folder / "agent", "reference": folder / "hidden" / "reference"}
-    raws: dict[str, list[float]] = {name: [] for name in solutions}
+    raws: dict[str, list[float]] = {name: [] for name in SOLUTIONS}
     seconds = []
     for k in range(runs):
-        for index, (name, path) in enumerate(solutions.items()):
-            with _busy_core(loaded=k % 2 == 1):
+        for index, name in enumerate(SOLUTIONS):
+            with _solution(environment, name, profile) as path, _busy_core(loaded=k % 2 == 1):
                 result = _score(environment, path, profile, runner)
             raws[name].append(result.raw or 0.0)
             seconds.append((name, result.seconds))
@@ -73,11 +76,35 @@ def measure_anchors(
         versions=installed_versions(),
         isolation=str(runner.mode),
         conditions=CONDITIONS,
+        **_final_anchors(environment, profile, runner),
     )
 
 
-def _score(environment: Environment, folder: Path, profile: str, runner: Runner) -> ScoreResult:
-    result = score_submission(environment, folder, profile, runner)
+def _final_anchors(environment: Environment, profile: str, runner: Runner) -> dict[str, float]:
+    """Score both once on the final split, where there is one."""
+    found = {}
+    for name in SOLUTIONS if environment.has_final_split else ():
+        with _solution(environment, name, profile) as path:
+            raw = _score(environment, path, profile, runner, final=True).raw
+        found[f"final_{name}"] = raw or 0.0
+    return found
+
+
+@contextmanager
+def _solution(environment: Environment, name: str, profile: str) -> Iterator[Path]:
+    if name == "reference":
+        yield environment.reference(profile)
+        return
+    with tempfile.TemporaryDirectory(prefix="openrebench-start-") as folder:
+        workspace = Path(folder) / "workspace"
+        stage(environment, profile, workspace, seed=Seed.fresh())
+        yield workspace
+
+
+def _score(
+    environment: Environment, folder: Path, profile: str, runner: Runner, *, final: bool = False
+) -> ScoreResult:
+    result = score_submission(environment, folder, profile, runner, final=final)
     if result.raw is None:
         raise ScoringError(
             f"{environment.card.label(profile)}: {folder.name}/ gave {result.outcome} "

@@ -18,7 +18,7 @@ from openrebench.core.environment import Environment
 from openrebench.core.reading import attempt_facts
 from openrebench.core.score_log import ScoreEntry
 from openrebench.core.seed import Seed
-from openrebench.core.service import Door, open_door
+from openrebench.core.service import Entrance, open_door
 from openrebench.core.workspace import stage
 from openrebench.errors import AttemptError
 from openrebench.isolation.runner import Runner
@@ -79,7 +79,7 @@ def score_own_attempt(workspace: Path, runner: Runner) -> OwnScore:
     return OwnScore(entry, environment.card, record.profile)
 
 
-def open_own_door(workspace: Path) -> Door:
+def open_own_door(workspace: Path) -> Entrance:
     """Open the door of the service that the attempt's environment offers; the caller closes it.
 
     Raises:

@@ -1,5 +1,6 @@
 """Read stored results the way people want to see them: normalised, summed up, explained."""
 
+import shutil
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -47,9 +48,11 @@ def has_anchors(card: TaskCard, profile: str) -> bool:
     return True
 
 
-def scale_of(card: TaskCard, profile: str, device: str | None = None) -> ScoreScale:
-    """Give the scale for a device, this machine's if None."""
-    return anchors_of(card, profile, device).scale(card)
+def scale_of(
+    card: TaskCard, profile: str, device: str | None = None, *, final: bool = False
+) -> ScoreScale:
+    """Give the scale for a device, this machine's if None; `final` as in `Anchors.scale`."""
+    return anchors_of(card, profile, device).scale(card, final=final)
 
 
 def normalised(
@@ -78,6 +81,17 @@ def counting_entry(
     return best_at(entries, scale, t_s)
 
 
+def counting_so_far(
+    card: TaskCard, record: AttemptRecord, entries: tuple[ScoreEntry, ...]
+) -> ScoreEntry | None:
+    """The entry that is an attempt's score now. Needs no anchors: any scale has the direction."""
+    try:
+        scale = scale_of(card, record.profile, record.device)
+    except AnchorsMissing:
+        scale = card.score.scale(1.0, 2.0)
+    return counting_entry(card, entries, scale, float("inf"))
+
+
 class Summary(TypedDict):
     """What `re-bench run` says of an attempt."""
 
@@ -94,12 +108,7 @@ def summary(folder: Path) -> Summary:
     """Sum up one attempt in a row."""
     attempt = read_attempt(folder)
     record, card = attempt.record, read_card_of(attempt.record)
-    # Without anchors only the direction matters, and any scale has that.
-    try:
-        scale = scale_of(card, record.profile, record.device)
-    except AnchorsMissing:
-        scale = card.score.scale(1.0, 2.0)
-    entry = counting_entry(card, attempt.entries, scale, float("inf"))
+    entry = counting_so_far(card, record, attempt.entries)
     raw = entry.raw if entry else None
     return {
         "attempt": record.id,
@@ -135,6 +144,13 @@ def availability(environment: Environment) -> Availability:
     }
 
 
+def _compiler_row() -> dict[str, str]:
+    """Tell whether sandboxes find a Rust compiler, which rust_codecontests needs."""
+    path = shutil.which("rustc", path="/usr/bin:/bin")
+    note = path or "apt-get install --no-install-recommends rustc; rust_codecontests needs it"
+    return {"what": "rustc", "state": "missing" if path is None else "works", "note": note}
+
+
 def doctor_rows() -> list[dict[str, str]]:
     """Describe what works here: isolation modes, devices, versions."""
     rows = []
@@ -146,6 +162,7 @@ def doctor_rows() -> list[dict[str, str]]:
         device = device_fingerprint(kind)
         state = "works" if device.available else "missing"
         rows.append({"what": f"device {kind}", "state": state, "note": device.slug})
+    rows.append(_compiler_row())
     for name, found in installed_versions().items():
         rows.append({"what": name, "state": "installed", "note": found})
     return rows

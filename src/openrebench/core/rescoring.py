@@ -1,12 +1,15 @@
 """The official score of an attempt: its best submissions run again with fresh secrets.
 
 A score log keeps the best of many noisy draws. Running the best few submissions again, several
-times each, and taking medians removes that luck. Written beside the attempt, which stays as it is.
+times each, and taking medians removes that luck. An environment that keeps a final split measures
+on that one, so that what was fitted to the score split by asking often does not count. Written
+beside the attempt, which stays as it is.
 """
 
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -44,12 +47,17 @@ class Rescored(BaseModel):
 
 
 class Rescore(BaseModel):
-    """The official score of an attempt; `official_raw` is None if nothing valid was left."""
+    """The official score of an attempt; `official_raw` is None if nothing valid was left.
+
+    Attributes:
+        split: The hidden split that was measured on: `final` where the environment has one.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     attempt: str
     unit: str
+    split: Literal["score", "final"] = "score"
     candidates: tuple[Rescored, ...]
     official_raw: float | None
     flags: tuple[str, ...] = ()
@@ -61,6 +69,7 @@ def rescore(
     runner: Runner,
     scale: ScoreScale,
     *,
+    final_scale: ScoreScale | None = None,
     on_run: Callable[[ScoreResult], None] = lambda _: None,
 ) -> Rescore:
     """Run an attempt's best submissions again and write `rescore.json` beside its log.
@@ -70,6 +79,7 @@ def rescore(
         environment: The attempt's environment, at the attempt's version.
         runner: Runs the submissions.
         scale: Tells which scores are better.
+        final_scale: The same for fresh runs, where the final split has anchors of its own.
         on_run: Told each fresh result.
 
     Raises:
@@ -84,10 +94,12 @@ def rescore(
             raise AttemptError(f"{folder}: is missing; the attempt can't be scored again")
         results = []
         for _ in range(RUNS):
-            results.append(score_submission(environment, folder, attempt.record.profile, runner))
+            profile = attempt.record.profile
+            results.append(score_submission(environment, folder, profile, runner, final=True))
             on_run(results[-1])
         found.append(_summary(entry, results))
-    outcome = _outcome(attempt, found, scale)
+    split: Literal["score", "final"] = "final" if environment.has_final_split else "score"
+    outcome = _outcome(attempt, found, (scale, final_scale or scale), split)
     path = attempt.folder / FILE_NAME
     path.write_text(outcome.model_dump_json(indent=1) + "\n", encoding="utf-8")
     return outcome
@@ -138,18 +150,25 @@ def _summary(entry: ScoreEntry, results: list[ScoreResult]) -> Rescored:
     )
 
 
-def _outcome(attempt: StoredAttempt, found: list[Rescored], scale: ScoreScale) -> Rescore:
+def _outcome(
+    attempt: StoredAttempt,
+    found: list[Rescored],
+    scales: tuple[ScoreScale, ScoreScale],
+    split: Literal["score", "final"],
+) -> Rescore:
+    logged, fresh = scales
     medians = [c.median_raw for c in found if c.median_raw is not None]
-    official = max(medians, key=scale.normalize, default=None)
+    official = max(medians, key=fresh.normalize, default=None)
     flags = [f"not_reproduced: {c.submission[:12]}" for c in found if c.problems]
     if official is not None:
-        gap = scale.normalize(found[0].logged_raw) - scale.normalize(official)
+        gap = logged.normalize(found[0].logged_raw) - fresh.normalize(official)
         if gap > DROP_FLAG:
             flags.append(f"drop: official score {gap:.2f} below the best in the log (normalised)")
     unit = attempt.entries[0].unit if attempt.entries else ""
     return Rescore(
         attempt=attempt.record.id,
         unit=unit,
+        split=split,
         candidates=tuple(found),
         official_raw=official,
         flags=tuple(flags),

@@ -38,6 +38,7 @@ def score_submission(
     keep: Callable[[Snapshot], None] | None = None,
     on_error: ErrorSink | None = None,
     seed: Seed | None = None,
+    final: bool = False,
 ) -> ScoreResult:
     """Score the files of a submission and say how it went, whatever happens.
 
@@ -52,6 +53,7 @@ def score_submission(
         keep: Told the snapshot before it is scored, to store it.
         on_error: Told a short reference and the full text of an error of ours.
         seed: All randomness of the call; drawn from the operating system if None.
+        final: Whether this is for an official score, on the final split where there is one.
 
     Returns:
         A result with one of three outcomes. Only a keyboard interrupt gets through.
@@ -61,11 +63,12 @@ def score_submission(
     taken: Snapshot | None = None
     try:
         card = environment.card
-        taken = snapshot.take(folder, card.submission, card.max_submission_bytes)
+        taken = snapshot.take(folder, card.submission, card.submission_limit(profile))
         if keep is not None:
             keep(taken)
         with exclusive(), _written(taken) as files:
-            measured = environment.score(files, runner, card.profile(profile), seed=seed)
+            measure = environment.score_final if final else environment.score
+            measured = measure(files, runner, card.profile(profile), seed=seed)
         verdict = _scored(measured)
     except InvalidSubmission as error:
         verdict = {"outcome": Outcome.INVALID, "reason": error.reason, "message": error.message}

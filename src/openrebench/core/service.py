@@ -45,13 +45,25 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._rows: list[Row] = []
+        self._read_bytes = 0
+        self._reading = threading.Lock()
 
     def rows(self) -> list[Row]:
         """Read all finished rows; a last line that a crash left unfinished is passed over."""
+        with self._reading:
+            self._rows += [json.loads(line) for line in self._new_lines()]
+            return list(self._rows)
+
+    def _new_lines(self) -> list[bytes]:
+        """Read what was finished since the last time."""
         if not self.path.exists():
             return []
-        lines = self.path.read_bytes().splitlines(keepends=True)
-        return [json.loads(line) for line in lines if line.endswith(b"\n")]
+        with self.path.open("rb") as file:
+            file.seek(self._read_bytes)
+            lines = [line for line in file if line.endswith(b"\n")]
+        self._read_bytes += sum(map(len, lines))
+        return lines
 
     def append(self, row: Request) -> None:
         """Write one row with the time, and force it to disk."""
@@ -70,7 +82,7 @@ class Journal:
             row = {"at": datetime.now(UTC).isoformat(), **decide(self.rows())}
             fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
             try:
-                os.ftruncate(fd, self.path.read_bytes().rfind(b"\n") + 1)  # a crash's torn line
+                os.ftruncate(fd, min(self._read_bytes, os.fstat(fd).st_size))  # a torn line
                 os.write(fd, json.dumps(row).encode() + b"\n")
                 os.fsync(fd)
             finally:
@@ -108,8 +120,30 @@ class Service(ABC):
             Refused: The request is malformed, or its cost isn't allowed.
         """
 
+    def door(self, workspace: Path) -> "Entrance":
+        """Open the service's socket in the solver's folder."""
+        return Door(self, workspace)
+
     def close(self) -> None:  # noqa: B027
         """End what the service has started."""
+
+
+class Entrance(Protocol):
+    """An open door, of whatever protocol."""
+
+    @property
+    def service(self) -> Service:
+        """What answers."""
+
+    def quiet(self) -> contextlib.AbstractContextManager[None]:
+        """Wait until every request so far is answered, and take no new ones meanwhile."""
+
+    def close(self) -> None:
+        """Answer nobody any more. Calling again does nothing."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...
 
 
 @runtime_checkable
@@ -135,9 +169,23 @@ class Door:
         self._path = workspace / f"{service.name}.sock"
         self._slots = threading.BoundedSemaphore(MAX_CONNECTIONS)
         self._listener = socket.socket(socket.AF_UNIX)
-        _bind(self._listener, self._path)
+        try:
+            bind(self._listener, self._path)
+        except OSError:
+            self._listener.close()
+            raise
         self._listener.listen(MAX_CONNECTIONS)
         threading.Thread(target=self._accept, name=f"{service.name}-door", daemon=True).start()
+
+    @contextlib.contextmanager
+    def quiet(self) -> Iterator[None]:
+        """Wait until every request so far is answered, and take no new ones meanwhile."""
+        for _ in range(MAX_CONNECTIONS):
+            self._slots.acquire()
+        try:
+            yield
+        finally:
+            self._slots.release(MAX_CONNECTIONS)
 
     def close(self) -> None:
         """Answer nobody any more. Calling again does nothing."""
@@ -173,7 +221,9 @@ class Door:
             self._slots.release()
 
 
-def open_door(environment: object, profile: Profile, attempt: Path, workspace: Path) -> Door | None:
+def open_door(
+    environment: object, profile: Profile, attempt: Path, workspace: Path
+) -> Entrance | None:
     """Open the door of an attempt's service, or give None if its environment has none.
 
     Args:
@@ -183,7 +233,7 @@ def open_door(environment: object, profile: Profile, attempt: Path, workspace: P
         workspace: The solver's folder, before the solver's first command.
     """
     found = service_of(environment, profile, attempt)
-    return None if found is None else Door(found, workspace)
+    return None if found is None else found.door(workspace)
 
 
 def service_of(environment: object, profile: Profile, attempt: Path) -> Service | None:
@@ -230,8 +280,11 @@ def scored_journal(environment: Offers) -> Journal | None:
     return None if attempt is None else journal_of(environment, attempt)
 
 
-def _bind(listener: socket.socket, path: Path) -> None:
-    """Bind below an open folder: the path of a socket itself may have 107 bytes only."""
+def bind(listener: socket.socket, path: Path) -> None:
+    """Bind a socket that any user may connect to, in place of an older one.
+
+    Bound below an open folder: the path of a socket itself may have 107 bytes only.
+    """
     folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
         with contextlib.suppress(FileNotFoundError):

@@ -7,58 +7,57 @@ one says which.
 import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from contextvars import copy_context
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from inspect_ai._eval.loader import solver_from_spec
 from inspect_ai._util.error import PrerequisiteError
+from inspect_ai._util.working import sample_timing
 from inspect_ai.agent import AgentState
-from inspect_ai.event import ErrorEvent, ModelEvent, SampleLimitEvent, ScoreEvent
+from inspect_ai.event import ErrorEvent, InfoEvent, ModelEvent, SampleLimitEvent, ScoreEvent
 from inspect_ai.log import (
     EvalLog,
+    EvalSample,
     read_eval_log,
     read_eval_log_sample,
     read_eval_log_sample_summaries,
     transcript,
     write_eval_log,
 )
+from inspect_ai.log._recover import RecoveryNotAvailable, recover_eval_log
 from inspect_ai.log._samples import sample_active
-from inspect_ai.model import Model, ModelUsage, get_model
+from inspect_ai.model import (
+    Model,
+    ModelCost,
+    ModelInfo,
+    ModelUsage,
+    get_model,
+    get_model_info,
+    set_model_info,
+)
 from inspect_ai.model._model import sample_model_usage
 from inspect_ai.scorer import Score
 from inspect_ai.scorer import score as inspect_score
-from inspect_ai.solver import SolverSpec
-from inspect_ai.util import concurrency, sample_limits, store
+from inspect_ai.solver import Solver, SolverSpec
+from inspect_ai.util import concurrency, store
 
 from openrebench.core.attempt import Ended
 from openrebench.errors import ReBenchError
+from openrebench.harness import interrupts
 
 CANCELLED = "CancelledError"
 
 
-class Clock(NamedTuple):
-    """The working clock of a running sample, readable from any task or thread."""
+def is_waiting() -> bool:
+    """Tell whether the running sample only waits, so that Inspect counts no working time now.
 
-    used_s: Callable[[], float]
-    limit_s: Callable[[], float | None]
-
-    @property
-    def left_s(self) -> float | None:
-        """Working seconds left, or None without a limit."""
-        limit_s = self.limit_s()
-        return None if limit_s is None else max(0.0, limit_s - self.used_s())
-
-
-def sample_clock() -> Clock:
-    """Give the clock of the sample that this runs in.
-
-    Inspect finds the sample through context variables. They are kept here, so that the clock
-    also works where they are not: in threads, in the scorer, after the sample.
+    It does while a provider backs off, and in queues for connections.
     """
-    working = copy_context().run(sample_limits).working
-    return Clock(lambda: float(working.usage), lambda: working.limit)
+    timing = sample_timing()
+    if timing is None or timing.open_waits == 0:
+        return False
+    return all(span._active_start is None for span in timing._spans)
 
 
 def versions() -> dict[str, str]:
@@ -78,18 +77,22 @@ def make_model(name: str, arguments: Mapping[str, Any]) -> Model:
         raise ReBenchError(f"model '{name}' can't be used: {_first_sentence(error)}") from error
 
 
-def make_solver(name: str, arguments: Mapping[str, Any]) -> SolverSpec:
-    """Name a solver or agent for Inspect, once it is known that it can be made.
+def make_solver(name: str, arguments: Mapping[str, Any]) -> Solver:
+    """Make a solver or agent that Inspect knows by name.
 
     Raises:
         ReBenchError: Inspect does not know it, or it does not take these arguments.
     """
-    spec = SolverSpec(name, dict(arguments), dict(arguments))
     try:
-        solver_from_spec(spec)
+        return solver_from_spec(SolverSpec(name, dict(arguments), dict(arguments)))
     except (PrerequisiteError, LookupError, ValueError, TypeError) as error:
         raise ReBenchError(f"agent '{name}' can't be used: {_first_sentence(error)}") from error
-    return spec
+
+
+def set_price(model: Model, price: ModelCost) -> None:
+    """Let Inspect price a model's calls, also of a model that it does not know."""
+    info = get_model_info(model) or ModelInfo()
+    set_model_info(str(model), info.model_copy(update={"cost": price}))
 
 
 def _first_sentence(error: Exception) -> str:
@@ -105,7 +108,10 @@ def solver_name() -> str:
 
 
 def model_usage() -> Mapping[str, ModelUsage]:
-    """What the running sample has used of each model so far."""
+    """Give what the running sample uses of each model; it goes on to be counted in there.
+
+    The call that a limit ended is in it, and in nothing that hooks are told.
+    """
     return sample_model_usage()
 
 
@@ -118,7 +124,7 @@ def how_it_ended() -> Ended:
     for event in reversed(transcript().events):
         if isinstance(event, ErrorEvent):
             cancelled = CANCELLED in event.error.message or CANCELLED in event.error.traceback
-            return "interrupted" if cancelled else "error"
+            return "interrupted" if cancelled or interrupts.noted() else "error"
         if isinstance(event, SampleLimitEvent):
             return "interrupted" if event.type == "operator" else "budget"
         if isinstance(event, ModelEvent):
@@ -137,8 +143,12 @@ def one_at_a_time(name: str) -> AbstractAsyncContextManager[object]:
 
 
 def remember(key: str, value: str) -> None:
-    """Note a value that the sample's log will hold."""
+    """Note a value that the sample's log will hold.
+
+    As an event too: a log that is recovered after a crash has the events, and not the store.
+    """
     store().set(key, value)
+    transcript().info({key: value})
 
 
 def remembered(key: str) -> str | None:
@@ -158,10 +168,25 @@ def split_log(path: Path, key: str, target: Callable[[str], Path | None]) -> Non
     header: EvalLog = read_eval_log(str(path), header_only=True)
     for summary in read_eval_log_sample_summaries(str(path)):
         sample = read_eval_log_sample(str(path), id=summary.id, epoch=summary.epoch)
-        noted: Any = sample.store.get(key)
-        place = target(noted) if isinstance(noted, str) else None
+        noted = _noted(sample, key)
+        place = target(noted) if noted is not None else None
         if place is not None:
             write_eval_log(header.model_copy(update={"samples": [sample]}), str(place))
+
+
+def _noted(sample: EvalSample, key: str) -> str | None:
+    told = [e.data for e in sample.events if isinstance(e, InfoEvent)]
+    values = [sample.store.get(key), *(d.get(key) for d in told if isinstance(d, dict))]
+    return next((value for value in values if isinstance(value, str)), None)
+
+
+def recovered_log(path: Path) -> Path:
+    """Give the log of a process that was killed, with what it had only buffered; else itself."""
+    try:
+        recover_eval_log(str(path), overwrite=True)
+    except (RecoveryNotAvailable, OSError, ValueError):
+        pass  # nothing was buffered, or the log is whole
+    return path
 
 
 def score_metadata(path: Path) -> list[Mapping[str, Any]]:

@@ -40,15 +40,17 @@ def _show(done: threading.Event) -> None:
 
 
 def progress_table(attempts: list[LiveAttempt]) -> Table:
-    """Draw one row for each attempt: best score so far, score calls, time left."""
+    """Draw one row for each attempt: best score so far, score calls, time left, use of models."""
     table = Table(box=None, header_style="bold")
-    for heading in ("attempt", "best score", "score calls", "time left"):
+    for heading in ("attempt", "best score", "score calls", "time left", "tokens", "money"):
         table.add_column(heading)
     for attempt in attempts:
-        entries = attempt.attempt.log.entries
+        entries, accounts = attempt.attempt.log.entries, attempt.book.accounts()
         entry, value = counting(attempt)
         best = "none yet" if entry is None else f"{value:.3g} ({entry.raw} {entry.unit})"
         left_s = attempt.clock.left_s
         left = "no limit" if left_s is None else format_duration(round(left_s))
-        table.add_row(attempt.attempt.record.id, best, str(len(entries)), left)
+        tokens = f"{accounts.input_tokens + accounts.output_tokens:,}"
+        money = "unknown" if accounts.cost_usd is None else f"{accounts.cost_usd:.2f} USD"
+        table.add_row(attempt.attempt.record.id, best, str(len(entries)), left, tokens, money)
     return table

@@ -11,31 +11,38 @@ from string import Template
 from typing import Any
 
 from inspect_ai import Task, task
-from inspect_ai.agent import Agent, AgentPrompt, react
+from inspect_ai.agent import Agent
 from inspect_ai.dataset import Sample
-from inspect_ai.tool import bash, python
+from inspect_ai.model import Model
+from inspect_ai.solver import Solver
 from inspect_ai.util import SandboxEnvironmentSpec
 
+from openrebench.agents.react import react
+from openrebench.agents.toolkit import TOOL_TIMEOUT_S
 from openrebench.core.card import TaskCard
 from openrebench.core.catalog import environment_folders, load_environment
 from openrebench.core.duration import format_duration
-from openrebench.core.environment import Environment
 from openrebench.core.workspace import instructions
 from openrebench.errors import CardError
-from openrebench.harness.budget import Budget
+from openrebench.harness.budget import Budget, task_limits
 from openrebench.harness.lifecycle import Terms, begin_attempt, end_attempt
 from openrebench.harness.scorer import score_log_scorer
-from openrebench.harness.tools import score, score_log, time_left
-from openrebench.sandbox.provider import SANDBOX, SandboxConfig
+from openrebench.sandbox.config import sandbox_config
+from openrebench.sandbox.provider import SANDBOX
 
 log = logging.getLogger(__name__)
 
 ATTEMPTS_VARIABLE = "OPENREBENCH_ATTEMPTS"
-TOOL_TIMEOUT_S = 20 * 60
-AGENT_PROCESSES = 512
 COUNTS = {"best": "The best valid score", "last": "The last valid score"}
-ASSISTANT_PROMPT = "Before each tool call, say briefly what you want to find out or change."
-SUBMIT_PROMPT = "When you can't improve the score any further, call {submit}() with a summary."
+STANDS_STILL = "Work in the background stands still while a score is taken."
+GOES_ON = "Work in the background goes on while a score is taken."
+SCORING_COUNTS = "Your own thinking, your commands and scoring count"
+SCORING_FREE = "Your own thinking and your commands count, scoring does not"
+RESUMED = """
+You have worked at this before and were interrupted: {used} of your time are used. The files are as
+you left them, what ran in the background has ended, and nothing is left of what you said and
+thought. Look at the files and at `score_log` first.
+"""
 BRIEFING = Path(__file__).with_name("briefing.md")
 
 
@@ -44,42 +51,58 @@ def attempts_root(given: str | None) -> Path:
     return Path(given or os.environ.get(ATTEMPTS_VARIABLE) or "attempts").resolve()
 
 
-def briefing(environment: Environment, profile: str, budget: Budget) -> str:
+def briefing(terms: Terms) -> str:
     """Give the text that a solver starts from: the instructions, the sandbox, the budget."""
-    return Template(BRIEFING.read_text(encoding="utf-8")).substitute(
-        instructions=instructions(environment, profile),
-        budget=budget,
+    card, used_s = terms.environment.card, terms.earlier.working_s
+    stands_still = card.score.is_time or not terms.charge_scoring
+    resumed = RESUMED.format(used=format_duration(round(used_s))) if used_s else ""
+    text = Template(BRIEFING.read_text(encoding="utf-8")).substitute(
+        instructions=instructions(terms.environment, terms.profile),
+        budget=terms.budget,
         tool_timeout=format_duration(TOOL_TIMEOUT_S),
-        counts=COUNTS[environment.card.score.counts],
+        background=STANDS_STILL if stands_still else GOES_ON,
+        scoring=SCORING_COUNTS if terms.charge_scoring else SCORING_FREE,
+        disk=f"{terms.fuses.max_disk_bytes / 1e9:.3g} GB",
+        counts=COUNTS[card.score.counts],
+        resumed=resumed,
     )
+    return text.rstrip() + "\n"
 
 
 def environment_task(
-    terms: Terms, *, epochs: int = 1, limits: Mapping[str, float] | None = None
+    terms: Terms,
+    *,
+    epochs: int = 1,
+    solver: Solver | Agent | None = None,
+    model: Model | None = None,
+    limits: Mapping[str, float] | None = None,
 ) -> Task:
     """Build the task for an environment.
 
     Args:
         terms: Environment, profile, budget and the rest that all attempts share.
         epochs: How many attempts.
-        limits: Further limits by Inspect's names, such as `token_limit`.
+        solver: Who attempts; `react` if None.
+        model: What it uses; Inspect's choice if None.
+        limits: Further limits by Inspect's names, such as `message_limit`.
     """
     card = terms.environment.card
     sample = Sample(
         id=card.id,
-        input=briefing(terms.environment, terms.profile, terms.budget),
+        input=briefing(terms),
         metadata={"environment": card.label(terms.profile)},
     )
     arguments: dict[str, Any] = {
+        "name": card.id,
         "dataset": [sample],
         "setup": begin_attempt(terms),
-        "solver": default_agent(),
+        "solver": solver or react(),
+        "model": model,
         "scorer": score_log_scorer(),
         "cleanup": end_attempt(),
         "sandbox": SandboxEnvironmentSpec(SANDBOX, sandbox_config(card, terms.profile)),
         "epochs": epochs,
-        "working_limit": terms.budget.working_limit,
-        "time_limit": terms.budget.time_limit,
+        **task_limits(terms.budget, terms.fuses, terms.earlier.used()),
         "fail_on_error": False,
         "score_on_error": True,
         "version": card.version,
@@ -87,33 +110,6 @@ def environment_task(
         **(limits or {}),
     }
     return Task(**arguments)
-
-
-def default_agent() -> Agent:
-    """Inspect's `react` with a shell, Python and our three tools."""
-    return react(
-        prompt=AgentPrompt(
-            handoff_prompt=None, assistant_prompt=ASSISTANT_PROMPT, submit_prompt=SUBMIT_PROMPT
-        ),
-        tools=[
-            bash(timeout=TOOL_TIMEOUT_S),
-            python(timeout=TOOL_TIMEOUT_S),
-            score(),
-            score_log(),
-            time_left(),
-        ],
-        truncation="auto",
-    )
-
-
-def sandbox_config(card: TaskCard, profile: str) -> SandboxConfig:
-    """Give the agent twice the memory of a score call: it must be able to try one, and live."""
-    chosen = card.profile(profile)
-    return SandboxConfig(
-        device=chosen.device,
-        memory_bytes=2 * chosen.limits.memory_bytes,
-        processes=max(AGENT_PROCESSES, 4 * chosen.limits.processes),
-    )
 
 
 def _register(card: TaskCard) -> Callable[..., Task]:

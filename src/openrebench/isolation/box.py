@@ -15,10 +15,12 @@ from pathlib import Path
 from openrebench.errors import RunnerUnavailable
 from openrebench.isolation.layout import BoxSpec
 from openrebench.isolation.output import Drain
+from openrebench.isolation.processes import continue_below, states_below, stop_below
 from openrebench.isolation.runner import IsolationMode
 from openrebench.isolation.spawn import Parts, spawn, translate
 
 END_TIMEOUT_S = 15.0
+STOP_TIMEOUT_S = 5.0  # a process must get a core once to stand still
 SIGNALLED = 128  # both bubblewrap and our supervisor report 128 + signal
 
 
@@ -30,6 +32,7 @@ class Box:
         self._strict = spec.mode is not IsolationMode.SUBPROCESS
         self._lock = threading.Lock()
         self._closed = False
+        self._signalled = False
         self._out_of_memory = False
         self._drain: Drain | None = None
         if parts.output is not None:
@@ -80,17 +83,30 @@ class Box:
         return SIGNALLED - code if code > SIGNALLED else code
 
     def freeze(self) -> bool:
-        """Stop everything in it; gives False where there are no control groups to do it."""
-        return self._parts.cgroup is not None and self._parts.cgroup.freeze()
+        """Stop everything in it; tells whether all of it stands still.
+
+        By its control group; by signals where there is none, or none that can do it.
+        """
+        if self._parts.cgroup is not None and self._parts.cgroup.freeze(STOP_TIMEOUT_S):
+            return True
+        self._signalled = True
+        return stop_below(self.pid, STOP_TIMEOUT_S)
 
     def thaw(self) -> None:
         """Let it go on."""
+        if self._signalled:
+            self._signalled = False
+            continue_below(self.pid)
         if self._parts.cgroup is not None:
             self._parts.cgroup.thaw()
 
+    def counted_cpu_ns(self) -> int | None:
+        """CPU time of all that ever ran in it, or None where no control group counts it."""
+        return self._parts.cgroup.cpu_ns() if self._parts.cgroup else None
+
     def cpu_ns(self) -> int:
         """CPU time used by what is in it now."""
-        counted = self._parts.cgroup.cpu_ns() if self._parts.cgroup else None
+        counted = self.counted_cpu_ns()
         return _cpu_ns_of_tree(self.pid) if counted is None else counted
 
     def kill(self) -> None:
@@ -158,16 +174,7 @@ def start(spec: BoxSpec) -> Box:
 
 def _cpu_ns_of_tree(root: int) -> int:
     """Sum the time on CPUs of a process and its descendants, as the scheduler counts it."""
-    parents = {}
-    for entry in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError, ValueError):
-            fields = (entry / "stat").read_text().rpartition(")")[2].split()
-            parents[int(entry.name)] = int(fields[1])
-    tree, grown = {root}, True
-    while grown:
-        below = {pid for pid, parent in parents.items() if parent in tree} - tree
-        tree, grown = tree | below, bool(below)
-    return sum(_cpu_ns(pid) for pid in tree)
+    return sum(_cpu_ns(pid) for pid in (root, *states_below(root)))
 
 
 def _cpu_ns(pid: int) -> int:

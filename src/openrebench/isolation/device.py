@@ -10,6 +10,7 @@ import stat
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from pydantic import BaseModel, ConfigDict
 LOCK_NAME = "openrebench-score.lock"
 LOCK_FOLDER = Path("/run/lock")
 QUERY_TIMEOUT_S = 20
+_holds_permit: ContextVar[bool] = ContextVar("openrebench_holds_permit", default=False)
 
 
 class Device(BaseModel):
@@ -72,9 +74,43 @@ def device_fingerprint(kind: str) -> Device:
     )
 
 
+class Permit:
+    """The machine's one permit for timed scores, taken by `permit_if_free`."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+
+    @contextlib.contextmanager
+    def used(self) -> Iterator[None]:
+        """Let `exclusive` pass in this context: the permit is ours."""
+        token = _holds_permit.set(True)
+        try:
+            yield
+        finally:
+            _holds_permit.reset(token)
+
+    def close(self) -> None:
+        """Give it back."""
+        os.close(self._fd)
+
+
+def permit_if_free() -> Permit | None:
+    """Take the permit for timed scores, unless another process has it; the caller closes it."""
+    fd = _open_lock(_lock_path())
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(fd)
+        return None
+    return Permit(fd)
+
+
 @contextlib.contextmanager
 def exclusive() -> Iterator[None]:
     """Hold the machine's one permit for timed scores; waits while another process has it."""
+    if _holds_permit.get():
+        yield
+        return
     fd = _open_lock(_lock_path())
     try:
         fcntl.flock(fd, fcntl.LOCK_EX)

@@ -14,6 +14,7 @@ from openrebench.isolation.runner import IsolationMode, Limits
 
 WORKER_ENV_VARIABLE = "OPENREBENCH_WORKER_ENV"
 WORKER_ENV = "/opt/env"
+SEARCH_PATH = f"{WORKER_ENV}/bin:/usr/local/cuda/bin:/usr/bin:/bin"
 SYSTEM_FOLDERS = ("/lib", "/lib64", "/lib32", "/bin", "/sbin")
 # Of the host's /etc only where to find libraries and compilers; nothing about the host.
 SYSTEM_FILES = ("/etc/ld.so.cache", "/etc/alternatives")
@@ -108,7 +109,7 @@ def all_binds(spec: BoxSpec) -> list[Bind]:
 def environment(spec: BoxSpec) -> dict[str, str]:
     """The whole environment of the command, with paths as they are inside."""
     return {
-        "PATH": f"{WORKER_ENV}/bin:/usr/local/cuda/bin:/usr/bin:/bin",
+        "PATH": SEARCH_PATH,
         "HOME": TMP,
         "TMPDIR": TMP,
         "USER": "worker",

@@ -2,6 +2,7 @@
 
 import atexit
 import contextlib
+import resource
 import tempfile
 import threading
 import time
@@ -13,6 +14,7 @@ from typing import Self
 
 from openrebench.errors import RunnerUnavailable
 from openrebench.isolation import box, probe, snapshot
+from openrebench.isolation.cuda import cuda_devices
 from openrebench.isolation.cuda_worker import CudaWorker
 from openrebench.isolation.layout import Bind, BoxSpec, worker_env
 from openrebench.isolation.runner import Device, IsolationMode, Limits, RunResult
@@ -68,6 +70,7 @@ class LocalRunner:
         limits: Limits,
         env: Mapping[str, str] | None = None,
         stdin: bytes = b"",
+        device: Device = "cpu",
     ) -> RunResult:
         """Run a command without network in a throw-away sandbox (see `Runner.run`)."""
         with tempfile.TemporaryFile() as file:
@@ -81,14 +84,18 @@ class LocalRunner:
                 cwd=WORKSPACE,
                 env=env or {},
                 stdin=file.fileno(),
+                devices=cuda_devices() if device == "cuda" else (),
             )
-            started = time.monotonic()
+            used_s, started = _children_cpu_s(), time.monotonic()
             running = box.start(spec)
         try:
             code = running.wait(limits.call_timeout_s)
             elapsed_s = time.monotonic() - started
+            counted_ns = running.counted_cpu_ns()
         finally:
             running.kill()
+        cpu_s = _children_cpu_s() - used_s if counted_ns is None else counted_ns / 1e9
+        untold = counted_ns is None and self._mode is IsolationMode.BUBBLEWRAP
         timed_out = code is None
         ended = running.wait(0) if code is None else code
         return RunResult(
@@ -98,6 +105,7 @@ class LocalRunner:
             out_of_memory=running.out_of_memory,
             too_much_output=running.flooded,
             elapsed_s=elapsed_s,
+            cpu_s=None if untold else cpu_s,  # bubblewrap does not wait for what it starts
         )
 
     @contextlib.contextmanager
@@ -167,6 +175,12 @@ class LocalRunner:
                 return warm
             warm.close()
         return _warmed(self._mode, limits, device)
+
+
+def _children_cpu_s() -> float:
+    """CPU seconds of processes that this one has waited for, and of those they waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def worker_site_packages() -> Path:

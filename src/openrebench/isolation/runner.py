@@ -64,6 +64,8 @@ class RunResult:
         out_of_memory: Ended by the memory limit (only known where control groups are).
         too_much_output: Ended by the output limit.
         elapsed_s: Wall seconds, taken by the trusted side.
+        cpu_s: CPU seconds of all processes and threads that ever ran in it, until the command
+            ended; None in the mode `bubblewrap`, where nothing counts them.
     """
 
     returncode: int
@@ -72,6 +74,7 @@ class RunResult:
     out_of_memory: bool
     too_much_output: bool
     elapsed_s: float
+    cpu_s: float | None
 
 
 class Runner(Protocol):
@@ -89,6 +92,7 @@ class Runner(Protocol):
         limits: Limits,
         env: Mapping[str, str] | None = None,
         stdin: bytes = b"",
+        device: Device = "cpu",
     ) -> RunResult:
         """Run a command without network in a throw-away sandbox.
 
@@ -98,6 +102,7 @@ class Runner(Protocol):
             limits: Ends the run when exceeded.
             env: Further environment variables; nothing of the host's is passed.
             stdin: What the command reads.
+            device: `cuda` lets it use the machine's GPUs.
 
         Raises:
             RunnerUnavailable: The sandbox could not be started.

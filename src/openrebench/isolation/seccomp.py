@@ -18,6 +18,7 @@ X32_CALLS = 0x40000000
 NEW_NAMESPACES = 0x7E020000  # every CLONE_NEW* flag that clone takes
 FAKE_INPUT = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX: type into the terminal of who started us
 FAMILIES = (1, 2, 10)  # UNIX, INET, INET6
+NETLINK = 16  # how NCCL and gloo list the interfaces of their namespace
 
 
 class Architecture(NamedTuple):
@@ -64,12 +65,13 @@ CLONE, CLONE3, SOCKET, IOCTL = (56, 220), (435, 435), (41, 198), (16, 29)
 Step = tuple[int, int, int, int]
 
 
-def program(*, namespaces: bool, machine: str | None = None) -> bytes:
+def program(*, namespaces: bool, netlink: bool = False, machine: str | None = None) -> bytes:
     """Build the filter.
 
     Args:
         namespaces: Whether the process has its own network and IPC namespaces. Without them it
             gets no sockets but ready-made pairs, and no System V or POSIX message queues.
+        netlink: Whether processes on several GPUs have to find each other in there.
         machine: As `platform.machine()` names it; this machine if None.
 
     Raises:
@@ -89,7 +91,7 @@ def program(*, namespaces: bool, machine: str | None = None) -> bytes:
         # glibc then falls back to clone, whose flags a filter can see.
         (EQUAL, 0, 1, CLONE3[column]),
         _give(ERRNO | ENOSYS),
-        *_arguments(column),
+        *_arguments(column, (*FAMILIES, NETLINK) if netlink else FAMILIES),
         _give(ALLOW),
     ]
     return b"".join(struct.pack("<HBBI", *step) for step in steps)
@@ -105,10 +107,10 @@ def _deny(numbers: Iterable[int]) -> Iterable[Step]:
         yield _give(ERRNO | EPERM)
 
 
-def _arguments(column: int) -> Iterable[Step]:
+def _arguments(column: int, families: tuple[int, ...]) -> Iterable[Step]:
     """Judge calls by an argument: clone's flags, a socket's family, an ioctl's request."""
     yield from _when(CLONE[column], FIRST_ARGUMENT, ANY_BIT, (NEW_NAMESPACES,), ERRNO | EPERM)
-    yield from _when(SOCKET[column], FIRST_ARGUMENT, EQUAL, FAMILIES, ALLOW)
+    yield from _when(SOCKET[column], FIRST_ARGUMENT, EQUAL, families, ALLOW)
     yield from _when(IOCTL[column], SECOND_ARGUMENT, EQUAL, FAKE_INPUT, ERRNO | EPERM)
 
 

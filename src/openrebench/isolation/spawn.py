@@ -146,6 +146,7 @@ def _spawn_bubblewrap(launch: _Launch) -> Parts:
     if program is None:
         raise RunnerUnavailable("bubblewrap is missing; run `apt-get install bubblewrap`")
     inside = launch.uid if launch.uid is not None else os.getuid()
+    home = layout.environment(box)["HOME"]
     binds = layout.all_binds(box)
     sources = [str(bind.source) for bind in binds]
     staged = launch.uid is not None
@@ -156,8 +157,8 @@ def _spawn_bubblewrap(launch: _Launch) -> Parts:
         box,
         list(zip(reached, binds, strict=True)),
         uid=inside,
-        seccomp_fd=launch.file(seccomp.program(namespaces=True)),
-        passwd_fd=launch.file(f"worker:x:{inside}:{inside}::/tmp:/bin/sh\n".encode()),
+        seccomp_fd=launch.file(seccomp.program(namespaces=True, netlink=bool(box.devices))),
+        passwd_fd=launch.file(f"worker:x:{inside}:{inside}::{home}:/bin/sh\n".encode()),
     )
     options = launch.file("\0".join([*arguments, ""]).encode())
     launch.spec.update(

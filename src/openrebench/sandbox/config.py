@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from openrebench.core.card import TaskCard
 from openrebench.errors import RunnerUnavailable
 from openrebench.isolation.box import Box, start
 from openrebench.isolation.cuda import cuda_devices
@@ -17,6 +18,7 @@ from openrebench.isolation.layout import NAMESPACE_MODES, Bind, BoxSpec
 from openrebench.isolation.probe import strongest_mode
 from openrebench.isolation.runner import Device, IsolationMode, Limits
 from openrebench.sandbox.channel import Channel, ChannelClosed
+from openrebench.sandbox.extras import SOLVER_PATH, solver_binds
 
 WORKSPACE = "/workspace"
 HOME = "/home/agent"
@@ -25,6 +27,7 @@ SERVER_SOURCE = Path(__file__).with_name("execd.py")
 START_TIMEOUT_S = 30.0
 GIB = 1 << 30
 SCRATCH = "openrebench-sandbox-"  # then our process id
+SOLVER_PROCESSES = 512
 
 
 class SandboxConfig(BaseModel):
@@ -66,7 +69,7 @@ def open_sandbox(config: SandboxConfig, workspace: Path) -> Running:
     ours, theirs = socket.socketpair()
     try:
         with theirs:
-            box = start(_spec(config, workspace, theirs.fileno()))
+            box = start(box_spec(config, workspace, theirs.fileno()))
     except BaseException:
         ours.close()
         raise
@@ -88,7 +91,18 @@ def close_sandbox(running: Running) -> None:
         running.channel.close()
 
 
-def _spec(config: SandboxConfig, workspace: Path, socket_fd: int) -> BoxSpec:
+def sandbox_config(card: TaskCard, profile: str) -> SandboxConfig:
+    """Give a solver twice the memory of a score call: it must be able to try one, and live."""
+    chosen = card.profile(profile)
+    return SandboxConfig(
+        device=chosen.device,
+        memory_bytes=2 * chosen.limits.memory_bytes,
+        processes=max(SOLVER_PROCESSES, 4 * chosen.limits.processes),
+    )
+
+
+def box_spec(config: SandboxConfig, workspace: Path, socket_fd: int) -> BoxSpec:
+    """Describe a sandbox whose process 1 is our command server; its first bind is the workspace."""
     mode = config.mode or strongest_mode()
     if mode not in NAMESPACE_MODES:
         raise RunnerUnavailable(
@@ -105,9 +119,10 @@ def _spec(config: SandboxConfig, workspace: Path, socket_fd: int) -> BoxSpec:
         binds=(
             Bind(source=workspace, target=WORKSPACE, writable=True),
             Bind(source=SERVER_SOURCE, target=SERVER),
+            *solver_binds(),
         ),
         tmpfs=(HOME, "/var/tmp"),  # noqa: S108 - the sandbox's own
-        env={"HOME": HOME, "TERM": "dumb"},
+        env={"HOME": HOME, "TERM": "dumb", "PATH": SOLVER_PATH},
         cwd=WORKSPACE,
         pass_fds=(socket_fd,),
         as_pid_1=True,

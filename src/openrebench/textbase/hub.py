@@ -49,7 +49,7 @@ def missing(profile: Profile) -> str | None:
     if absent:
         return f"needs {' and '.join(absent)}; pip install 'openrebench[full]'"
     wanted = [str(profile.parameters[k]) for k in MODEL_NAMES if k in profile.parameters]
-    absent = [name for name in wanted if not _has_model(name)]
+    absent = [name for name in wanted if not has_model(name)]
     if not _tokens_file(profile, "score").is_file():
         absent.append(str(profile.parameters["dataset"]))
     if not absent:
@@ -64,7 +64,7 @@ def fetch(profile: Profile) -> None:
         ReBenchError: The hub can't be reached, or a repository is not as expected.
     """
     for name in (str(profile.parameters[k]) for k in MODEL_NAMES if k in profile.parameters):
-        _loaded("GPT2LMHeadModel", name, offline=False)
+        loaded("GPT2LMHeadModel", name, offline=False)
     _tokenise(profile)
 
 
@@ -90,7 +90,7 @@ def gpt2(name: str) -> "GPT":
     """
     from openrebench.textbase.gpt import GPT, GPTConfig
 
-    theirs = _loaded("GPT2LMHeadModel", name, offline=True)
+    theirs = loaded("GPT2LMHeadModel", name, offline=True)
     sizes = theirs.config
     config = GPTConfig(
         vocabulary=sizes.vocab_size,
@@ -112,15 +112,21 @@ def _translated(ours: str, weights: dict[str, "Tensor"]) -> "Tensor":
     return value.t().contiguous() if ours.endswith(CONV1D) else value
 
 
-def _has_model(name: str) -> bool:
+def has_model(name: str) -> bool:
+    """Tell whether a model is in the hub's cache, or in a folder."""
     try:
-        _loaded("AutoConfig", name, offline=True)
+        loaded("AutoConfig", name, offline=True)
     except ReBenchError:
         return False
     return True
 
 
-def _loaded(kind: str, name: str, *, offline: bool) -> Any:  # noqa: ANN401 - theirs is untyped
+def loaded(kind: str, name: str, *, offline: bool) -> Any:  # noqa: ANN401 - theirs is untyped
+    """Load something of `transformers` by the name of its class.
+
+    Raises:
+        ReBenchError: It is not there, or not what was expected.
+    """
     loader = getattr(importlib.import_module("transformers"), kind)
     try:
         return loader.from_pretrained(name, local_files_only=offline)
@@ -137,7 +143,7 @@ def _tokens_file(profile: Profile, name: str) -> Path:
 
 def _tokenise(profile: Profile) -> None:
     """Write the hidden splits, then as many tokens as `dev` may have."""
-    tokenizer = _loaded("AutoTokenizer", str(profile.parameters["tokenizer"]), offline=False)
+    tokenizer = loaded("AutoTokenizer", str(profile.parameters["tokenizer"]), offline=False)
     stream = _encoded(str(profile.parameters["dataset"]), tokenizer)
     wanted = {**HIDDEN_TOKENS, "dev": profile.integer("dev_tokens")}
     for name, count in wanted.items():

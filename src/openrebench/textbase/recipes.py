@@ -28,13 +28,13 @@ RECIPES = {
         config=GPTConfig(
             vocabulary=VOCABULARY, context=CONTEXT, layers=6, heads=6, width=384, dropout=0.15
         ),
-        steps=5000,
+        steps=2500,
         batch=256,
         rate=1.5e-3,
     ),
     "gpu_little": Recipe(
         config=GPTConfig(vocabulary=VOCABULARY, context=CONTEXT, layers=4, heads=4, width=128),
-        steps=5000,
+        steps=2000,
         batch=256,
         rate=4e-3,
     ),

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, final
 from openrebench.core.card import Profile
 from openrebench.core.environment import Environment, Measurement
 from openrebench.core.seed import Seed
-from openrebench.errors import InvalidSubmission, Reason
+from openrebench.errors import InvalidSubmission, Reason, ReBenchError
 from openrebench.isolation.runner import Runner
-from openrebench.textbase import source
+from openrebench.textbase import assets, source
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 SUBMITTED = "fixed_model.safetensors"
 EMBEDDING = "tokens.weight"
 CLOSE_TO_OFFSET = 0.05  # nats; no model of this kind gets there
-NEARLY_EQUAL = 1e-2  # distance to the original row, relative to its length
-COPIED_SHARE = 0.5  # of the rows; more than this is flagged
-SPLITS = ("score", "final")
+NEARLY_EQUAL = 0.1  # distance to the original row, relative to its length
+COPIED_SHARE = 0.2  # of the rows; more is flagged (rows of unused tokens are all alike: 8 %)
 
 
 @final
@@ -38,8 +37,9 @@ class FixEmbedding(Environment):
         from openrebench.textbase import gpt, weights
 
         large, little = source.model(profile, "large"), source.model(profile, "little")
+        given = damaged(large, seed, float(profile.parameters["severity"]))
         for name in ("large_model.safetensors", SUBMITTED):
-            weights.save_tensors(workspace / name, damaged(large, seed))
+            weights.save_tensors(workspace / name, given)
         weights.save_weights(workspace / "small_model.safetensors", little)
         sizes = {"large": large.config.as_dict(), "small": little.config.as_dict()}
         source.write_sizes(workspace / "sizes.json", profile, sizes)
@@ -47,27 +47,52 @@ class FixEmbedding(Environment):
         source.write_vocabulary(workspace / "vocabulary.json", profile)
         (workspace / "model.py").write_bytes(Path(gpt.__file__).read_bytes())
 
+    def reference(self, profile: str) -> Path:
+        """Give the shipped reference, or the one that was made on this machine."""
+        if profile == "small":
+            return super().reference(profile)
+        folder = made_reference(profile)
+        if not (folder / SUBMITTED).is_file():
+            raise ReBenchError(
+                f"{self.card.label(profile)} has no reference on this machine; make it with: "
+                f"python -m {__package__}.hidden.build_reference {profile}"
+            )
+        return folder
+
     def score(
         self, submission: Path, runner: Runner, profile: Profile, *, seed: Seed
     ) -> Measurement:
         """Give the loss in nats on the score split (see `Environment.score`)."""
+        return self._measure(submission, profile, "score")
+
+    def score_final(
+        self, submission: Path, runner: Runner, profile: Profile, *, seed: Seed
+    ) -> Measurement:
+        """Give the loss in nats on the final split (see `Environment.score_final`)."""
+        return self._measure(submission, profile, "final")
+
+    def _measure(self, submission: Path, profile: Profile, split: str) -> Measurement:
         from openrebench.textbase import weights
 
         original = source.model(profile, "large")
         submitted = weights.read_submitted(submission / SUBMITTED, original.config)
         repaired = weights.model_of(submitted, original.config)
         with source.one_thread():
-            losses = {name: _loss(repaired, profile, name) for name in SPLITS}
-            intact = _loss(original, profile, "score")
-        raw = round(losses["score"], 4)
+            raw = round(_loss(repaired, profile, split), 4)
+            intact = _loss(original, profile, split)
         _check_loss(raw, self.card.score.offset)
-        copied = copied_share(submitted[EMBEDDING], original.tokens.weight.detach())
+        copied = copied_share(submitted[EMBEDDING], original.tokens.weight.detach().cpu())
         return Measurement(
             raw=raw,
             message=f"loss {raw} nats on hidden text",
-            details={"final_loss": losses["final"], "intact_loss": intact, "copied_rows": copied},
+            details={"split": split, "intact_loss": intact, "copied_rows": copied},
             flags=tuple(_flags(raw, intact, copied)),
         )
+
+
+def made_reference(profile: str) -> Path:
+    """Name the folder of a reference that is made on the machine, where only its owner looks."""
+    return assets.cache_folder() / f"fix_embedding-{profile}-reference"
 
 
 def copied_share(embedding: "Tensor", original: "Tensor") -> float:

@@ -1,16 +1,17 @@
 """Score an answer from a hidden loss surface; offer metered training runs."""
 
+import json
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import final
 
-from openrebench.core.card import Profile
+from openrebench.core.card import Profile, TaskCard
 from openrebench.core.environment import Environment, Measurement
 from openrebench.core.seed import Seed
 from openrebench.core.service import Journal, scored_journal
 from openrebench.environments.scaling_law import experiments
-from openrebench.environments.scaling_law.answers import TOLERANCE, Answer, read_answer
+from openrebench.environments.scaling_law.answers import FILE, TOLERANCE, Answer, read_answer
 from openrebench.environments.scaling_law.experiments import Experiments
 from openrebench.environments.scaling_law.recipe import Family
 from openrebench.environments.scaling_law.surface import Cells, Surface
@@ -19,7 +20,6 @@ from openrebench.isolation.runner import Runner
 UNSUPPORTED = "unsupported_guess: hardly any training run of this attempt came before the answer"
 SUPPORT = 0.05  # of the allowance, in finished runs; less is flagged
 NOT_MEASURED = {
-    "gpu": "its loss surface is measured, but start and reference at this size are not; use small",
     "full": "needs OpenWebText and days on several GPUs, and no loss surface at that size was "
     "measured; python -m openrebench.environments.scaling_law.full prepares such runs",
 }
@@ -36,6 +36,11 @@ class ScalingLaw(Environment):
         if find_spec("torch") is None:
             return "needs torch for its training runs: pip install torch"
         return NOT_MEASURED.get(str(profile.parameters["surface"]))
+
+    def prepare(self, workspace: Path, profile: Profile, *, seed: Seed) -> None:
+        """Give a guess that fits the profile's budget as the first answer."""
+        start = start_of(self.card, profile)
+        (workspace / FILE).write_text(json.dumps(start._asdict()) + "\n", encoding="utf-8")
 
     def service(self, profile: Profile, journal: Journal) -> Experiments:
         """Give an attempt's training runs (see `core.service`)."""
@@ -65,9 +70,16 @@ class ScalingLaw(Environment):
 
     def _supported(self, answer: Answer, profile: Profile, journal: Journal) -> bool:
         """Tell whether an answer is the given one, or stands on some finished runs."""
-        start = read_answer(self.card.folder / "agent", self.card.profile("small"))
+        start = start_of(self.card, profile)
         share = experiments.finished_flop(journal.rows()) / float(profile.parameters["allowance"])
         return answer == start or share >= SUPPORT
+
+
+def start_of(card: TaskCard, profile: Profile) -> Answer:
+    """Give the answer that everybody starts with: the same width and loss at any budget."""
+    given = read_answer(card.folder / "agent", card.profile("small"))
+    iters = int(float(profile.parameters["c_big"]) / Family.of(profile).flop(given.n_embd, 1))
+    return given._replace(max_iters=iters)
 
 
 def surface_file(folder: Path, profile: Profile) -> Path:

@@ -1,38 +1,50 @@
 # OpenRE-Bench hidden material. Canary 7f0c1e0a-5b0e-4d0b-9c43-2f6f1f4f6a51: do not publish, do not train on.
-"""Build agent/fixed_model.safetensors and hidden/reference/ in a few seconds of one core.
+"""Build the reference solution from what an attempt sees; under five minutes of one core.
 
-The permutation of the shipped start is drawn here and not kept; attempts draw their own.
-The reference sees what an attempt sees: the damaged model and the small one.
+    OMP_NUM_THREADS=1 python -m openrebench.environments.fix_embedding.hidden.build_reference [PROFILE [FOLDER]]
+
+Without a folder that of `small` goes to hidden/reference/, others to this machine's cache. The damage is drawn
+here and not kept; attempts have their own.
 """
 
+import sys
 import time
 from pathlib import Path
 
 import torch
 
+from openrebench.core.card import Profile
 from openrebench.core.catalog import find_card
 from openrebench.core.seed import Seed
-from openrebench.environments.fix_embedding.environment import EMBEDDING, SUBMITTED
-from openrebench.environments.fix_embedding.hidden.damage import damaged, order
-from openrebench.environments.fix_embedding.hidden.recover import order_of
+from openrebench.environments.fix_embedding.environment import SUBMITTED, made_reference
+from openrebench.environments.fix_embedding.hidden.damage import damaged
+from openrebench.environments.fix_embedding.hidden.recover import repaired
 from openrebench.textbase import source, weights
+from openrebench.textbase.gpt import GPT
 
 HERE = Path(__file__).parent
+PLAN: dict[str, dict[str, float]] = {"small": {"batch": 4, "effort": 0.8}, "gpu": {"batch": 32, "effort": 0.5}}
+
+
+def built(name: str, profile: Profile, seed: Seed) -> GPT:
+    """Damage the large model with a seed, and repair it again."""
+    large, little = source.model(profile, "large"), source.model(profile, "little")
+    given = damaged(large, seed, float(profile.parameters["severity"]))
+    text = source.tokens(profile, "dev")[: profile.integer("dev_tokens")]
+    models = weights.model_of(given, large.config), little
+    damaged_model, little = (model.to(profile.device) for model in models)
+    return repaired(damaged_model, little, text.to(profile.device), **PLAN[name])
 
 
 def main() -> None:
+    name = (*sys.argv[1:], "small")[0]
     torch.set_num_threads(1)
-    profile = find_card("fix_embedding").profile("small")
-    large, little = source.model(profile, "large"), source.model(profile, "little")
-    seed = Seed.fresh()
-    given = damaged(large, seed)
-    weights.save_tensors(HERE.parent / "agent" / SUBMITTED, given)
     started = time.process_time()
-    found = order_of(weights.model_of(given, large.config), little)
-    repaired = {**given, EMBEDDING: given[EMBEDDING][found]}
-    right = (order(large, seed)[found.numpy()] == range(len(found))).mean()
-    print(f"{right:.1%} of the rows found in {time.process_time() - started:.1f} s of CPU")
-    weights.save_tensors(HERE / "reference" / SUBMITTED, repaired)
+    model = built(name, find_card("fix_embedding").profile(name), Seed.fresh())
+    usual = HERE / "reference" if name == "small" else made_reference(name)
+    folder = Path((*sys.argv[2:], str(usual))[0])
+    weights.save_weights(folder / SUBMITTED, model)
+    print(f"{folder / SUBMITTED} in {time.process_time() - started:.0f} s of CPU")
 
 
 if __name__ == "__main__":

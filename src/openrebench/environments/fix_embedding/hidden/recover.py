@@ -1,91 +1,125 @@
 # OpenRE-Bench hidden material. Canary 7f0c1e0a-5b0e-4d0b-9c43-2f6f1f4f6a51: do not publish, do not train on.
-"""Find which row of the damaged embedding belongs to which token, in a few seconds and no training.
+"""Repair the damaged model with what an attempt has: the small model and a little text.
 
-Both models, given one token, predict the next one nearly as bigram counts would. The two tables of
-predictions are therefore the same table, noise aside, but for an unknown order of one's rows and
-columns. First rows are matched by their sorted values, which no order can change; then by their
-values in the columns that are matched so far; at last by a linear map from the small embedding.
+Statistics give a first embedding (`matching`). It is then trained with everything else frozen, the
+small model being the teacher: its predictions say more than the next token alone, and with some of
+the tokens replaced by its own draws the text does not run out. Between stages the trained rows find
+more of the given ones. At last everything is trained a little.
 """
 
+from collections.abc import Iterable
+
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
-from openrebench.textbase.gpt import GPT
+from openrebench.environments.fix_embedding.hidden import matching
+from openrebench.textbase.gpt import GPT, mean_loss
+from openrebench.textbase.training import windows
 
-ROUNDS = 4
-QUANTILES = 64
-TOP = 32
-NEIGHBOURS = 10  # for correcting for rows that are near to everything
-RIDGE = 5.0
+HELD_OUT = 0.1
+REPLACED = 0.3  # of the tokens
+UNSURE = 0.3
+WEIGHTS = (0.0, 0.15, 0.3, 0.5, 0.7)
+# Steps, peak rate, and weight of the text's own next token beside the teacher's predictions.
+ROWS_STAGES = ((500, 4e-3, 0.3), (500, 3e-3, 0.3), (500, 2e-3, 0.3))
+ALL_STAGE = (500, 5e-4, 0.5)
+
+
+def repaired(
+    damaged: GPT, little: GPT, tokens: Tensor, *, batch: int = 4, effort: float = 1.0
+) -> GPT:
+    """Change the damaged model into a repaired one.
+
+    Args:
+        damaged: The given model; changed in place.
+        little: The small model.
+        tokens: (n,), int64: all text there is.
+        batch: Windows of a step.
+        effort: Factor on the number of steps.
+    """
+    torch.manual_seed(0)
+    text, held = split(tokens)
+    little.requires_grad_(False)
+    given = damaged.tokens.weight.detach().clone()
+    guess_rows(damaged, little, held)
+    damaged.requires_grad_(False)
+    damaged.tokens.requires_grad_(True)
+    for steps, rate, hard in ROWS_STAGES:
+        _fit(damaged, little, text, int(effort * steps), rate, hard, batch)
+        rows, pairs = matching.matched(_similarity(damaged.tokens.weight.detach(), given))
+        _blend(damaged, given[rows], matching.sure(rows, pairs), held)
+    damaged.requires_grad_(True)
+    steps, rate, hard = ALL_STAGE
+    _fit(damaged, little, text, int(effort * steps), rate, hard, batch)
+    return damaged.eval()
+
+
+def split(tokens: Tensor) -> tuple[Tensor, Tensor]:
+    """Give the text to train on, and the text to look at."""
+    cut = int(len(tokens) * (1 - HELD_OUT))
+    return tokens[:cut], tokens[cut:]
+
+
+def guess_rows(damaged: GPT, little: GPT, held: Tensor) -> matching.Guess:
+    """Give the damaged model the embedding that statistics suggest; nothing is trained."""
+    given = damaged.tokens.weight.detach().clone()
+    first = matching.guess(damaged, little)
+    put(damaged, first.mapped)
+    _blend(damaged, given[first.rows], first.sure + UNSURE * (1 - first.sure), held)
+    return first
+
+
+def _fit(
+    model: GPT, teacher: GPT, text: Tensor, steps: int, rate: float, hard: float, batch: int
+) -> None:
+    """Train what is not frozen."""
+    wanted = [p for p in model.parameters() if p.requires_grad]
+    optimiser = torch.optim.AdamW(wanted, lr=rate, betas=(0.9, 0.98), weight_decay=0.0)
+    draw = torch.Generator(text.device).manual_seed(steps)
+    model.train()
+    for step in range(steps):
+        for group in optimiser.param_groups:
+            group["lr"] = rate * min(1.0, (step + 1) / 20) * (1 - step / steps)
+        _loss(model, teacher, windows(text, batch, model.config.context, draw), hard).backward()
+        nn.utils.clip_grad_norm_(wanted, 1.0)
+        optimiser.step()
+        optimiser.zero_grad()
+
+
+def _loss(model: GPT, teacher: GPT, batch: Tensor, hard: float) -> Tensor:
+    """Weigh the cross-entropy to the teacher's predictions with that to the text."""
+    shown = _with_draws(batch, teacher)
+    log = functional.log_softmax(model(shown), -1)
+    soft = -(functional.softmax(teacher(shown), -1) * log).sum(-1).mean()
+    text = functional.nll_loss(log.flatten(0, 1), batch[:, 1:].flatten())
+    return (1 - hard) * soft + hard * text
 
 
 @torch.no_grad()
-def order_of(damaged: GPT, little: GPT) -> Tensor:
-    """Give for each token the row of the damaged embedding that looks like its own, (v,), int64."""
-    a, b = _predictions(little), _predictions(damaged)
-    similarity = -torch.cdist(_signature(a), _signature(b))
-    for _ in range(ROUNDS):
-        similarity = _by_matched_columns(a, b, similarity)
-    rows, pairs = _matched(similarity)
-    mapped = _mapped(little.tokens.weight, damaged.tokens.weight, pairs, rows[pairs])
-    return _corrected(_cosine(mapped, damaged.tokens.weight)).argmax(1)
+def _with_draws(batch: Tensor, teacher: GPT) -> Tensor:
+    """Replace some tokens of the inputs by what the teacher would write there."""
+    shown = batch[:, :-1].clone()
+    drawn = torch.distributions.Categorical(logits=teacher(shown)[:, :-1]).sample()
+    replace = torch.rand(drawn.shape, device=batch.device) < REPLACED
+    shown[:, 1:] = torch.where(replace, drawn, shown[:, 1:])
+    return shown
 
 
-def _predictions(model: GPT) -> Tensor:
-    """Give log-probabilities of the next token after one token, (v, v)."""
-    alone = torch.arange(model.config.vocabulary)[:, None]
-    return functional.log_softmax(model(alone)[:, 0], -1)
+@torch.no_grad()
+def _blend(model: GPT, target: Tensor, share: Tensor, held: Tensor) -> None:
+    """Move the embedding towards given rows, as far as text that is not trained on likes it."""
+    now = model.tokens.weight.detach().clone()
+    options: Iterable[Tensor] = [now + weight * share * (target - now) for weight in WEIGHTS]
+    put(model, min(options, key=lambda rows: mean_loss(put(model, rows), held, batch=32)))
 
 
-def _signature(table: Tensor) -> Tensor:
-    """Describe each token in a way that does not depend on the order of the others."""
-    count = len(table)
-    ranks = torch.cat([torch.arange(TOP), torch.linspace(0, count - 1, QUANTILES).long()])
-    views = (table, table.T, table - table.mean(0))
-    parts = [view.sort(1, descending=True).values[:, ranks] for view in views]
-    parts += [table.diagonal()[:, None], table.mean(0)[:, None]]
-    joined = torch.cat(parts, 1)
-    return (joined - joined.mean(0)) / joined.std(0)
+def put(model: GPT, rows: Tensor) -> GPT:
+    """Replace a model's embedding."""
+    with torch.no_grad():
+        model.tokens.weight.copy_(rows)
+    return model
 
 
-def _by_matched_columns(a: Tensor, b: Tensor, similarity: Tensor) -> Tensor:
-    rows, pairs = _matched(similarity)
-    total = torch.zeros_like(similarity)
-    for left, right in ((a, b), (a.T, b.T)):
-        left, right = left - left.mean(0), right - right.mean(0)
-        total += _correlation(left[:, pairs], right[:, rows[pairs]])
-    return _corrected(total)
-
-
-def _matched(similarity: Tensor) -> tuple[Tensor, Tensor]:
-    """Give each token's nearest row, and the tokens for which that is mutual."""
-    rows = similarity.argmax(1)
-    mutual = similarity.argmax(0)[rows] == torch.arange(len(rows))
-    return rows, mutual.nonzero()[:, 0]
-
-
-def _mapped(little: Tensor, damaged: Tensor, pairs: Tensor, rows: Tensor) -> Tensor:
-    """Map the small embedding to the large one's space by ridge regression on the matched pairs."""
-    scaled = (little - little.mean(0)) / little.std(0)
-    x = torch.cat([scaled, torch.ones(len(scaled), 1)], 1)
-    known = x[pairs]
-    system = known.T @ known + RIDGE * torch.eye(x.shape[1])
-    return x @ torch.linalg.solve(system, known.T @ damaged[rows])
-
-
-def _cosine(a: Tensor, b: Tensor) -> Tensor:
-    a, b = a - a.mean(0), b - b.mean(0)
-    return functional.normalize(a, dim=1) @ functional.normalize(b, dim=1).T
-
-
-def _correlation(a: Tensor, b: Tensor) -> Tensor:
-    a, b = a - a.mean(1, keepdim=True), b - b.mean(1, keepdim=True)
-    return functional.normalize(a, dim=1) @ functional.normalize(b, dim=1).T
-
-
-def _corrected(similarity: Tensor) -> Tensor:
-    """Take away what a row, or a column, has in common with its nearest ones anyway."""
-    by_row = similarity.topk(NEIGHBOURS, 1).values.mean(1, keepdim=True)
-    by_column = similarity.topk(NEIGHBOURS, 0).values.mean(0, keepdim=True)
-    return 2 * similarity - by_row - by_column
+def _similarity(learned: Tensor, given: Tensor) -> Tensor:
+    return matching.corrected(matching.cosine(learned, given))

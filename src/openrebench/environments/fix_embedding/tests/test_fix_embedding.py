@@ -1,3 +1,5 @@
+import importlib.util
+import itertools
 import json
 import math
 import shutil
@@ -18,16 +20,23 @@ from openrebench.core.scoring import score_submission  # noqa: E402
 from openrebench.core.seed import Seed  # noqa: E402
 from openrebench.core.workspace import stage  # noqa: E402
 from openrebench.environments.fix_embedding import environment as module  # noqa: E402
-from openrebench.environments.fix_embedding.hidden import damage, recover  # noqa: E402
+from openrebench.environments.fix_embedding.hidden import damage, matching  # noqa: E402
 from openrebench.errors import Reason  # noqa: E402
 from openrebench.isolation.local import LocalRunner  # noqa: E402
 from openrebench.textbase import build, source, weights  # noqa: E402
+from openrebench.textbase.gpt import GPT, mean_loss  # noqa: E402
+
+_spec = importlib.util.spec_from_file_location("attacks", Path(__file__).with_name("attacks.py"))
+assert _spec and _spec.loader
+attacks = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(attacks)
 
 ENVIRONMENT = load_environment("fix_embedding")
 CARD = ENVIRONMENT.card
-START, REFERENCE = CARD.folder / "agent", CARD.folder / "hidden" / "reference"
+REFERENCE = CARD.folder / "hidden" / "reference"
 INTACT = build.HERE / "hidden" / "large.safetensors"
 EMBEDDING = "tokens.weight"
+INTACT_ROWS = load_file(INTACT)[EMBEDDING].float()
 NO_NUMBERS = torch.full((112,), torch.nan).half()
 
 
@@ -43,11 +52,20 @@ def score(environment: Environment, folder: Path, runner: LocalRunner) -> ScoreR
     return score_submission(environment, folder, "small", runner)
 
 
-def test_start_and_reference(reduced: Environment, runner: LocalRunner) -> None:
-    start, reference = score(reduced, START, runner), score(reduced, REFERENCE, runner)
+def test_start_and_reference(
+    workspaces: list[Path], reduced: Environment, runner: LocalRunner
+) -> None:
+    start, reference = score(reduced, workspaces[0], runner), score(reduced, REFERENCE, runner)
     assert (start.raw or 0) > 12 and start.flags == ()
-    assert 2.9 < (reference.raw or 0) < 3.3
+    assert 2.9 < (reference.raw or 0) < 3.8 and reference.flags == ()
     assert reference.details["intact_loss"] < reference.raw  # type: ignore[operator]
+
+
+def test_the_official_score_is_on_other_text(reduced: Environment, runner: LocalRunner) -> None:
+    usual = score(reduced, REFERENCE, runner)
+    final = score_submission(reduced, REFERENCE, "small", runner, final=True)
+    assert (usual.details["split"], final.details["split"]) == ("score", "final")
+    assert final.raw != usual.raw and final.raw == pytest.approx(usual.raw, abs=0.4)
 
 
 def test_the_intact_model_is_flagged(
@@ -67,9 +85,9 @@ def test_a_link_to_the_intact_model_is_not_followed(
 
 def test_noise_does_not_hide_a_copy() -> None:
     original = load_file(INTACT)[EMBEDDING].float()
-    noisy = original * (1 + 1e-3 * torch.randn(original.shape))
+    noisy = original * (1 + 0.05 * torch.randn(original.shape))
     assert module.copied_share(noisy, original) == 1.0
-    assert module.copied_share(original.roll(1, 0), original) < 0.01
+    assert module.copied_share(original.roll(1, 0), original) < 0.1
 
 
 def test_a_loss_below_the_intact_one_is_flagged_and_an_impossible_one_refused() -> None:
@@ -90,20 +108,17 @@ def workspaces(tmp_path: Path) -> list[Path]:
     return folders
 
 
-def order_in(workspace: Path) -> list[int]:
-    """Tell which row of the intact embedding lies where; rows are all different."""
-    intact = {row.numpy().tobytes(): i for i, row in enumerate(load_file(INTACT)[EMBEDDING])}
-    rows = load_file(workspace / "large_model.safetensors")[EMBEDDING]
-    return [intact[row.numpy().tobytes()] for row in rows]
+def rows_in(workspace: Path) -> torch.Tensor:
+    return load_file(workspace / "large_model.safetensors")[EMBEDDING].float()
 
 
-def test_each_attempt_has_its_own_permutation(workspaces: list[Path]) -> None:
-    first, second, again = (order_in(folder) for folder in workspaces)
-    assert sorted(first) == sorted(second) == list(range(build.VOCABULARY))
-    agreeing = np.mean(np.array(first) == np.array(second))
-    assert agreeing < 0.01 and second == again
-    shipped = load_file(START / module.SUBMITTED)[EMBEDDING]
-    assert not torch.equal(shipped, load_file(workspaces[0] / module.SUBMITTED)[EMBEDDING])
+def test_each_attempt_has_its_own_damage(workspaces: list[Path]) -> None:
+    first, second, again = map(rows_in, workspaces)
+    assert torch.equal(second, again) and not torch.equal(first, second)
+    near = torch.cdist(first, second).min(1).values / second.norm(dim=1)
+    assert (near > 0.1).float().mean() > 0.99, "the noise differs, and not the order alone"
+    for rows in (first, second):
+        assert torch.allclose(rows.mean(0), INTACT_ROWS.mean(0), atol=0.1 * INTACT_ROWS.std())
 
 
 def test_nothing_else_in_the_workspace_depends_on_the_permutation(workspaces: list[Path]) -> None:
@@ -112,6 +127,8 @@ def test_nothing_else_in_the_workspace_depends_on_the_permutation(workspaces: li
     assert names == {p.relative_to(second) for p in second.rglob("*") if p.is_file()}
     differing = {str(n) for n in names if (first / n).read_bytes() != (second / n).read_bytes()}
     assert differing == {"large_model.safetensors", module.SUBMITTED}
+    headers = {(folder / "large_model.safetensors").read_bytes()[:2000] for folder in workspaces}
+    assert len({header.partition(b"}}")[0] for header in headers}) == 1
     one, two = (load_file(folder / "large_model.safetensors") for folder in (first, second))
     assert {name for name in one if not torch.equal(one[name], two[name])} == {EMBEDDING}
 
@@ -119,7 +136,8 @@ def test_nothing_else_in_the_workspace_depends_on_the_permutation(workspaces: li
 def test_the_solver_is_not_told_what_was_done(workspaces: list[Path]) -> None:
     for path in workspaces[0].rglob("*"):
         if path.suffix in (".py", ".md", ".json") and path.name != "model.py":
-            assert b"permut" not in path.read_bytes().lower(), path.name
+            text = path.read_bytes().lower()
+            assert b"permut" not in text and b"noise" not in text, path.name
 
 
 def test_the_workspace_has_no_hidden_text(workspaces: list[Path]) -> None:
@@ -158,19 +176,86 @@ def test_cheats_are_invalid(cheat: Path, reduced: Environment, runner: LocalRunn
     assert result.outcome is Outcome.INVALID, result
 
 
-def test_the_reference_finds_most_rows_of_any_permutation() -> None:
-    profile, seed = CARD.profile("small"), Seed.fresh()
+def right_rows(found: np.ndarray, order: np.ndarray) -> int:
+    """Count the places that are right, read either way round."""
+    inverse = np.argsort(order)
+    return max(int((found == order).sum()), int((found == inverse).sum()))
+
+
+def direct(seeds: int, order: np.ndarray, rows: torch.Tensor) -> tuple[int, str]:
+    tried = itertools.chain(attacks.seeded(seeds, len(order)), attacks.by_keys(rows))
+    return max((right_rows(found, order), name) for name, found in tried)
+
+
+@pytest.mark.parametrize("seeds", [200, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_no_direct_way_finds_more_rows_than_chance(seeds: int) -> None:
+    """By chance one row is right; the best of some 100,000 guesses has about ten."""
+    _, _, order, damaged = damaged_once()
+    best, name = direct(seeds, order, damaged.tokens.weight.detach())
+    assert best < 16, name
+
+
+def test_no_row_in_the_workspace_is_near_an_original_one(workspaces: list[Path]) -> None:
+    for path in workspaces[0].glob("*.safetensors"):
+        for name, value in load_file(path).items():
+            if value.dim() == 2 and value.shape[1] == INTACT_ROWS.shape[1]:
+                apart = torch.cdist(value.float(), INTACT_ROWS).min(0).values
+                share = (apart <= module.NEARLY_EQUAL * INTACT_ROWS.norm(dim=1)).float().mean()
+                assert share == 0, (path.name, name)
+
+
+def damaged_once(name: str = "small") -> tuple[GPT, GPT, np.ndarray, GPT]:
+    """Give the large and the small model, a fresh order, and the model that it damaged."""
+    profile, seed = CARD.profile(name), Seed.fresh()
     large, little = source.model(profile, "large"), source.model(profile, "little")
-    given = weights.model_of(damage.damaged(large, seed), large.config)
+    given = damage.damaged(large, seed, float(profile.parameters["severity"]))
+    return large, little, damage.order(large, seed), weights.model_of(given, large.config)
+
+
+def loss_of(model: GPT, rows: torch.Tensor) -> float:
+    """Give the loss with given rows in another order."""
+    changed = dict(model.state_dict()) | {EMBEDDING: model.tokens.weight[rows].detach()}
+    tokens = source.tokens(CARD.profile("small"), "score")[:8193]
+    return mean_loss(weights.model_of(changed, model.config), tokens, batch=32)
+
+
+def test_no_order_of_the_given_rows_repairs_the_model() -> None:
+    """Not even the right one: what statistics may find is not worth the reference's score."""
+    _, little, order, damaged = damaged_once()
     with source.one_thread():
-        found = recover.order_of(given, little)
-    right = damage.order(large, seed)[found.numpy()] == np.arange(len(found))
-    assert right.mean() > 0.8
+        found = matching.guess(damaged, little).rows
+        exact, guessed = (
+            loss_of(damaged, rows) for rows in (torch.from_numpy(order).argsort(), found)
+        )
+    right = float((order[found.numpy()] == np.arange(len(order))).mean())
+    assert exact > 5.5 and guessed > exact and right < 0.6, (exact, guessed, right)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_statistics_without_training_find_few_rows() -> None:
+    _, little, order, damaged = damaged_once()
+    text = source.tokens(CARD.profile("small"), "dev")
+    given = text[: CARD.profile("small").integer("dev_tokens")]
+    ways = {
+        "tables of both models, then a map": lambda: matching.guess(damaged, little).rows,
+        "geometry of both embeddings": lambda: attacks.by_gram(little, damaged),
+        "leading directions": lambda: attacks.cosine_to_small(little, damaged),
+        "frequency": lambda: attacks.by_frequency(damaged, given),
+        "deciphering the text": lambda: attacks.by_deciphering(damaged, given),
+    }
+    with source.one_thread(), torch.no_grad():
+        for name, way in ways.items():
+            found = way()
+            share = float((order[found.numpy()] == np.arange(len(order))).mean())
+            print(f"{name}: {share:.1%} of the rows, loss {loss_of(damaged, found):.2f}")
+            assert share < (0.6 if name.startswith("tables") else 0.1), name
 
 
 def test_simple_routes_score_less_than_the_reference() -> None:
     record = json.loads((CARD.folder / "anchors" / "waypoints-small.json").read_text())
     found = {name: row["normalised"] for name, row in record["waypoints"].items()}
     assert found["from scratch, the reference's compute"] <= 0.6
-    assert all(v < 0.9 for name, v in found.items() if "scratch" in name or "finetuned" in name)
-    assert found["intact"] > 1.0
+    assert found["damaged model finetuned, the same compute"] < 0.8
+    assert all(v < 0.7 for name, v in found.items() if "statistics" in name or "exact" in name)
+    assert found["intact"] > 1.1

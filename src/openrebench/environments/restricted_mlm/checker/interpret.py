@@ -13,12 +13,14 @@ from torch import Tensor
 from .rules import FLOAT, IN_PLACE, INTEGER, broken_rule
 
 MAX_NODES = 20_000
+MAX_DEPTH = 8  # of lists and objects in an argument
 MAX_ELEMENTS = 1 << 27  # of one tensor: half a gigabyte
 MAX_LIVE_ELEMENTS = 1 << 28  # of all tensors alive at a time
 LINE = re.compile(r"^[\w.-]{1,40}:\d{1,6}$")
 NAME = re.compile(r"^(tokens|c\d{1,6}|t\d{1,6}\.\d{1,4})$")
 FAULTS = (  # what PyTorch raises when arguments don't fit
     RuntimeError, IndexError, TypeError, ValueError, NotImplementedError, AttributeError, KeyError,
+    OverflowError, AssertionError, MemoryError,
 )  # fmt: skip
 FACTORIES = ("zeros", "ones", "full", "arange")
 TYPES = {"float32": FLOAT, "int64": INTEGER}
@@ -92,6 +94,9 @@ def check(graph: Graph, tokens: Tensor, vocabulary: int) -> None:
         RuleBroken: An operation or its arguments are not allowed.
         BadGraph: The graph does not run, is too large, or gives another shape or type.
     """
+    for name, value in graph.constants.items():
+        if value.is_floating_point() and not bool(torch.isfinite(value).all()):
+            raise RuleBroken(f"constant {name}: holds an infinite or undefined number")
     ghosts = {name: value.to("meta") for name, value in graph.constants.items()}
     ghost = Graph(graph.nodes, ghosts, graph.output)
     logits = run(ghost, tokens.to("meta"))
@@ -230,7 +235,14 @@ def _node(raw: Mapping[str, Any]) -> Node:
     if not re.match(r"^\w+\.\w+\.\w+$", op) or not isinstance(raw["args"], list):
         raise ValueError(op)
     kwargs = {str(key): value for key, value in raw["kwargs"].items()}
+    if not all(map(_shallow, [*raw["args"], *kwargs.values()])):
+        raise ValueError("an argument is nested too deeply")
     return Node(op[:80], tuple(raw["args"]), kwargs, tuple(map(_name, raw["out"])), line)
+
+
+def _shallow(raw: object, left: int = MAX_DEPTH) -> bool:
+    inside = list(raw.values()) if isinstance(raw, dict) else raw if isinstance(raw, list) else []
+    return left > 0 and all(_shallow(item, left - 1) for item in inside)
 
 
 def _name(raw: str) -> str:

@@ -19,6 +19,8 @@ SALT = "5d1f6c0b7e"
 def masked(tokens: Tensor, profile: Profile, split: str) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
     """Yield batches of (tokens, tokens with masks, where they are masked), each (batch, positions).
 
+    Rows come in a random order: a model that looks across its batch finds no continuation of a row.
+
     Args:
         tokens: (n,), int64.
         profile: Gives sizes, the mask token and the share to mask.
@@ -29,5 +31,7 @@ def masked(tokens: Tensor, profile: Profile, split: str) -> Iterator[tuple[Tenso
     rows = tokens[: count * positions].view(count, positions)
     draw = torch.Generator().manual_seed(zlib.crc32(f"{SALT} {split} {positions}".encode()))
     mask = torch.rand(rows.shape, generator=draw) * 100 < profile.integer("mask_percent")
+    shuffled = torch.randperm(count, generator=draw)
+    rows, mask = rows[shuffled], mask[shuffled]
     shown = rows.masked_fill(mask, profile.integer("mask_token"))
     yield from zip(rows.split(batch), shown.split(batch), mask.split(batch), strict=True)

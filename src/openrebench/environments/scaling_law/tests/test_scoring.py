@@ -9,8 +9,9 @@ import pytest
 from openrebench.core.catalog import load_environment
 from openrebench.core.result import Outcome, ScoreResult
 from openrebench.core.scoring import score_submission
+from openrebench.core.seed import Seed
 from openrebench.core.service import Journal, scoring
-from openrebench.core.workspace import instructions
+from openrebench.core.workspace import instructions, stage
 from openrebench.environments.scaling_law.answers import read_answer
 from openrebench.environments.scaling_law.environment import (
     UNSUPPORTED,
@@ -114,10 +115,22 @@ def test_flop_are_counted_by_the_formula_in_the_instructions() -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["gpu", "full"])
-def test_what_was_not_measured_is_unavailable(name: str) -> None:
-    reason = ENVIRONMENT.unavailable(CARD.profile(name))
+def test_what_was_not_measured_is_unavailable() -> None:
+    reason = ENVIRONMENT.unavailable(CARD.profile("full"))
     assert reason and "\n" not in reason
+
+
+def test_the_gpu_profile_has_a_start_and_a_reference_of_its_own(
+    tmp_path: Path, runner: LocalRunner
+) -> None:
+    stage(ENVIRONMENT, "gpu", tmp_path / "workspace", seed=Seed.fresh())
+    start = score_submission(ENVIRONMENT, tmp_path / "workspace", "gpu", runner)
+    reference = score_submission(ENVIRONMENT, ENVIRONMENT.reference("gpu"), "gpu", runner)
+    assert (start.raw, reference.raw) == (-0.2325, 0.5785)
+    stage(ENVIRONMENT, "small", tmp_path / "small", seed=Seed.fresh())
+    assert read_answer(tmp_path / "small", CARD.profile("small")) == read_answer(
+        CARD.folder / "agent", CARD.profile("small")
+    )
 
 
 def test_the_reference_reaches_nine_tenths_of_an_oracle(

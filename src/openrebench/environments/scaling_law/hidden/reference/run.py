@@ -2,6 +2,8 @@
 """Run solve.py in a sandbox against a metered trainer, and keep its answer beside it.
 
 PYTHONPATH=src python src/openrebench/environments/scaling_law/hidden/reference/run.py
+
+On a GPU benchmarks/gpu/scaling_law.py does the same for the profile `gpu`.
 """
 
 import shutil
@@ -19,16 +21,16 @@ from openrebench.isolation.runner import Limits
 HERE = Path(__file__).parent
 
 
-def run(folder: Path) -> Path:
+def run(folder: Path, profile: str = "small") -> Path:
     """Solve in a fresh workspace below a folder; gives the answer's path."""
     environment, workspace = load_environment("scaling_law"), folder / "workspace"
-    stage(environment, "small", workspace, seed=Seed.fresh())
+    stage(environment, profile, workspace, seed=Seed.fresh())
     shutil.copyfile(HERE / "solve.py", workspace / "solve.py")
     limits = Limits(call_timeout_s=1800)
     with LocalRunner() as runner:
-        with open_door(environment, environment.card.profile("small"), folder, workspace):
+        with open_door(environment, environment.card.profile(profile), folder, workspace):
             started = time.monotonic()
-            done = runner.run(["python", "solve.py"], workspace=workspace, limits=limits)
+            done = runner.run(["python", "solve.py", profile], workspace=workspace, limits=limits)
     print(done.output.decode(), f"{time.monotonic() - started:.0f} s", sep="")
     if done.returncode:
         raise SystemExit(f"solve.py ended with {done.returncode}")

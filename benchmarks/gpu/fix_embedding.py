@@ -1,0 +1,68 @@
+"""Make the base models of fix_embedding/gpu here, then measure its anchors and what routes reach.
+
+    PYTHONPATH=src python benchmarks/gpu/fix_embedding.py FOLDER
+
+Writes FOLDER/fix_embedding.json, after every step, and the anchors file.
+"""
+
+import json
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import torch
+
+from openrebench.core.catalog import load_environment
+from openrebench.core.measuring import measure_anchors
+from openrebench.core.seed import Seed
+from openrebench.environments.fix_embedding.environment import SUBMITTED, made_reference
+from openrebench.environments.fix_embedding.hidden import waypoints
+from openrebench.environments.fix_embedding.hidden.build_reference import built
+from openrebench.isolation.device import device_fingerprint
+from openrebench.isolation.local import LocalRunner
+from openrebench.textbase import made, source, weights
+from openrebench.textbase.gpt import mean_loss
+
+PROFILE = "gpu"
+
+
+def main() -> None:
+    folder, device = Path(sys.argv[1]), device_fingerprint("cuda")
+    environment, started = load_environment("fix_embedding"), time.monotonic()
+    profile = environment.card.profile(PROFILE)
+    found = {"device": device.gpu, "driver": device.driver, "torch": torch.__version__}
+    found["date"] = f"{datetime.now(UTC):%Y-%m-%d}"
+
+    def keep(**more: object) -> None:
+        found.update(more, seconds_so_far=round(time.monotonic() - started, 1))
+        (folder / "fix_embedding.json").write_text(json.dumps(found, indent=1) + "\n")
+        print(more, flush=True)
+
+    torch.set_float32_matmul_precision("high")
+    made.make()
+    torch.set_float32_matmul_precision("highest")
+    score = source.tokens(profile, "score")[: profile.integer("score_tokens") + 1]
+    models = {name: source.model(profile, name).to(profile.device) for name in ("large", "little")}
+    keep(bases={name: mean_loss(model, score, batch=64) for name, model in models.items()})
+    reference = built(PROFILE, profile, Seed.fresh())
+    weights.save_weights(made_reference(PROFILE) / SUBMITTED, reference)
+    keep(reference=mean_loss(reference, score, batch=64))
+    with LocalRunner() as runner:
+        anchors = measure_anchors(environment, PROFILE, runner, runs=5)
+    anchors.save(folder / "fix_embedding")
+    scale = anchors.scale(environment.card)
+    raw = {"start": anchors.start, "reference": anchors.reference}
+    keep(
+        isolation=anchors.isolation,
+        raw_nats=raw,
+        normalised={k: [round(scale.normalize(r), 4) for r in v] for k, v in raw.items()},
+        final_nats={"start": anchors.final_start, "reference": anchors.final_reference},
+        seconds_a_score=anchors.score_call_s,
+    )
+    kinds = list(waypoints.KINDS)
+    keep(waypoints=waypoints.measured(PROFILE, kinds, 0.0, lambda found: keep(waypoints=found)))
+
+
+if __name__ == "__main__":
+    main()
