@@ -28,15 +28,15 @@ from openrebench.environments.rust_codecontests.hidden import bank
 CARD = find_card("rust_codecontests")
 REFERENCE = CARD.folder / "hidden" / "reference"
 SCAFFOLDS = {
-    "1 sample (the start)": (1, ""),
+    "1 sample": (1, ""),
     "1 sample, reasoning": (1, "reason"),
     "4 samples, filter": (4, "filter"),
     "12 samples, filter": (12, "filter"),
     "12 samples, filter, reasoning": (12, "filter reason"),
     "12 samples, filter, reasoning, repair": (12, "filter reason repair"),
     "12 samples, filter, reasoning, vote": (12, "filter reason vote"),
-    "all: the reference": (12, "filter reason repair vote"),
-    "all, 36 samples": (36, "filter reason repair vote"),
+    "all of these": (12, "filter reason repair vote"),
+    "all of these, 36 samples": (36, "filter reason repair vote"),
 }
 
 
@@ -63,11 +63,10 @@ def remembering(rust: ModuleType) -> None:
             built[source] = (path, "") if done.returncode == 0 else (None, done.stderr)
         return built[source]
 
-    async def check(source: str) -> str:
-        return compile(source)[1]
-
-    async def together(sources):
-        return {source: compile(source)[0] for source in sources}
+    async def build_all(sources):
+        results = {source: compile(source) for source in sources}
+        commands = {source: path for source, (path, _) in results.items() if path is not None}
+        return commands, {source: said for source, (path, said) in results.items() if path is None}
 
     async def run(path, text, timeout_s=5):
         if (path, text) not in ran:
@@ -80,7 +79,7 @@ def remembering(rust: ModuleType) -> None:
                 ran[path, text] = None
         return ran[path, text]
 
-    rust.check, rust.together, rust.run = check, together, run
+    rust.build_all, rust.run = build_all, run
 
 
 class Direct:
@@ -119,6 +118,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--split", default="score", choices=["score", "final", "dev"])
     parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--each", action="store_true", help="print every seed's share too")
     chosen = parser.parse_args()
     rust = load("rust", REFERENCE / "rust.py")
     solve = load("solve", REFERENCE / "solve.py")
@@ -136,6 +136,8 @@ def main() -> None:
         mean, spread = statistics.mean(shares), statistics.stdev(shares)
         asked = statistics.mean(completions for _, completions in runs)
         print(f"| {name} | {mean:.3f} | {spread:.3f} | {asked:.1f} |", flush=True)
+        if chosen.each:
+            print("   ", *(f"{share:.3f}" for share in shares), flush=True)
 
 
 if __name__ == "__main__":

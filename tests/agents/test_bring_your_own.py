@@ -1,5 +1,6 @@
 """The example of an agent of one's own runs, and the docs show what runs."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,3 +23,10 @@ def test_an_agent_of_ones_own_runs(player: Callable[..., Any], tmp_path: Path) -
 def test_the_docs_show_it() -> None:
     page = (ROOT / "docs" / "agents.md").read_text()
     assert EXAMPLE.read_text().strip() in page
+
+
+def test_the_docs_name_tests_that_exist() -> None:
+    page = (ROOT / "docs" / "agents.md").read_text()
+    named = set(re.findall(r"`(test_\w+)`", page))
+    there = "".join(path.read_text() for path in Path(__file__).parent.glob("test_*.py"))
+    assert len(named) > 12 and {name for name in named if f"def {name}(" not in there} == set()

@@ -110,6 +110,18 @@ def test_the_start_of_the_full_masked_model_guesses_by_frequency(
     assert result.raw == pytest.approx(-np.log(shares[tokens]).mean(), abs=0.3), result
 
 
+@pytest.mark.parametrize("name", ["fix_embedding", "restricted_mlm"])
+def test_without_a_reference_one_sentence_says_so(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENREBENCH_HOME", str(tmp_path))
+    environment = load_environment(name)
+    with pytest.raises(ReBenchError, match="/full has no reference"):
+        environment.reference("full")
+    if name == "restricted_mlm":
+        assert environment.reference("gpu") == environment.reference("small")
+
+
 def test_without_the_hub_one_sentence_says_what_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

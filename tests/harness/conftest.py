@@ -80,37 +80,30 @@ def own_permit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(device, "LOCK_FOLDER", tmp_path)
 
 
-def traces() -> set[str]:
-    """List what our sandboxes, and those of processes that are gone, have left on the host."""
-    groups = [path for path in Path("/sys/fs/cgroup").rglob(f"{cgroup.PREFIX}-*")]
-    ours = {path for path in groups if not_others(path.name.rsplit("-", 2)[-2])}
-    inside = []
-    for path in ours:
+def traces(pids: set[int]) -> list[str]:
+    """List what the sandboxes of some processes have left on the host."""
+    owners = {str(pid) for pid in pids}
+    groups = Path("/sys/fs/cgroup").rglob(f"{cgroup.PREFIX}-*")
+    folders = Path(tempfile.gettempdir()).glob("openrebench-s*-*-*")  # submissions, sandboxes
+    mounts = Path("/proc/self/mounts").read_text().splitlines()
+    found = [path for path in groups if path.name.rsplit("-", 2)[-2] in owners]
+    inside: list[str] = []
+    for path in found:
         with contextlib.suppress(OSError):  # gone meanwhile
             inside += (path / "cgroup.procs").read_text().split()
-    mounts = Path("/proc/self/mounts").read_text().splitlines()
-    folders = Path(tempfile.gettempdir()).glob("openrebench-s*-*-*")  # submissions, sandboxes
-    return {
-        *(f"group {path}" for path in ours),
-        *(f"process {pid}" for pid in inside),
-        *(f"mount {line}" for line in mounts if "openrebench" in line),
-        *(f"folder {path}" for path in folders if not_others(path.name.split("-")[2])),
-    }
-
-
-def not_others(pid: str) -> bool:
-    return pid == str(os.getpid()) or not Path("/proc", pid).exists()
+    found += [path for path in folders if path.name.split("-")[2] in owners]
+    return [*map(str, found), *inside, *[line for line in mounts if "openrebench" in line]]
 
 
 @pytest.fixture
-def left_behind() -> Iterator[None]:
-    """Fail if a test leaves anything of a sandbox behind."""
-    before = traces()
-    yield
+def left_behind() -> Iterator[set[int]]:
+    """Fail if sandboxes leave anything behind: of this process, and of those that a test adds."""
+    pids = {os.getpid()}
+    yield pids
     deadline = time.monotonic() + 5
-    while (left := traces() - before) and time.monotonic() < deadline:
+    while (left := traces(pids)) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert not left
+    assert left == []
 
 
 OWN_PROCESS = """

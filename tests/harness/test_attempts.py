@@ -10,9 +10,11 @@ import pytest
 
 from openrebench.core.anchors import Anchors
 from openrebench.core.attempt import StoredAttempt
+from openrebench.core.card import ScoreSpec
 from openrebench.core.score_log import best_at, verify
 from openrebench.errors import ReBenchError
 from openrebench.harness import compat, live
+from openrebench.harness.budget import Fuses
 from openrebench.harness.run import run_attempts
 from openrebench.harness.transcripts import anchors_in
 from openrebench.isolation.device import exclusive
@@ -199,6 +201,11 @@ def test_what_can_not_run_is_one_sentence(tmp_path: Path) -> None:
         ({"agent": "nope"}, "agent 'nope' can't be used: Unknown solver"),
         ({"agent": "scripted"}, "missing 1 required positional argument: 'steps'"),
         ({"agent": "react", "model": "nope/x"}, "model 'nope/x' can't be used"),
+        ({"agent": "react", "agent_args": {"x": 1}}, "agent 'react' can't be used"),
+        (
+            {"agent": "react", "model": "scripted/x", "fuses": Fuses(max_cost_usd=1.0)},
+            "--max-cost needs the price of 'scripted/x', which is unknown",
+        ),
     ):
         with pytest.raises(ReBenchError, match=told):
             run_attempts(["guess"], time_limit_s=1, root=tmp_path, **wrong)
@@ -221,3 +228,28 @@ def test_waiting_for_another_score_costs_no_time(play: Play) -> None:
     assert usage.wall_s > 3.0 and usage.working_s < usage.wall_s - 1.5
     assert raws(attempt) == [41.0, 2.0]
     assert attempt.entries[1].requested_at_s < 2.0 and attempt.entries[1].seconds < 2.0
+
+
+@pytest.mark.parametrize(
+    ("scoring", "is_time", "stands"),
+    [("counted", False, False), ("counted", True, True), ("free", False, True)],
+)
+def test_work_in_the_background_while_a_score_is_taken(
+    play: Play, monkeypatch: pytest.MonkeyPatch, scoring: str, is_time: bool, stands: bool
+) -> None:
+    monkeypatch.setattr(ScoreSpec, "is_time", is_time)
+    ticking = "while :; do echo >> ticks; sleep 0.02; done > /dev/null 2>&1 &"
+    count = "wc -l < ticks >> counts; true"
+    steps = [
+        GOOD,
+        {"do": "run", "command": f"{ticking} sleep 0.3"},
+        {"do": "run", "command": count},
+        SCORE,
+        {"do": "run", "command": count},
+    ]
+    attempt, _ = play(steps, profile="slow", scoring=scoring)  # a score takes 1.5 s
+    before, after = map(int, (attempt.folder / "workspace" / "counts").read_text().split())
+    assert (after - before < 15) == stands
+    usage = attempt.record.usage
+    assert (usage.working_s < usage.wall_s - 1.4) == (scoring == "free")
+    assert raws(attempt) == [41.0, 2.0]

@@ -175,14 +175,20 @@ def test_a_resumed_agent_is_told(runs: Runs) -> None:
     assert "were interrupted: 21s of your time are used" in str(sample.input)
 
 
-def test_another_version_is_refused(runs: Runs) -> None:
+@pytest.mark.parametrize(
+    ("field", "value", "told"),
+    [
+        ("environment_version", "0.9.0", r"was begun with guess_number 0\.9\.0"),
+        ("device", "another-cpu", "was begun on another-cpu"),
+    ],
+)
+def test_what_can_not_be_compared_is_refused(runs: Runs, field: str, value: str, told: str) -> None:
     plan = runs.plan(GOOD, SCORE)
     (before,) = runs.run(plan)
     runs.crash(before)
     path = before.folder / "attempt.json"
-    record = json.loads(path.read_text()) | {"environment_version": "0.9.0"}
-    path.write_text(json.dumps(record))
-    with pytest.raises(ReBenchError, match=r"was begun with guess_number 0\.9\.0"):
+    path.write_text(json.dumps(json.loads(path.read_text()) | {field: value}))
+    with pytest.raises(ReBenchError, match=told):
         runs.run(plan)
 
 

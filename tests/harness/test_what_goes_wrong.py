@@ -239,12 +239,15 @@ def _lines(path: Path) -> int:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda n: n.name)
-def test_asked_to_stop(tmp_path: Path, own_process: list[str], number: signal.Signals) -> None:
+def test_asked_to_stop(
+    tmp_path: Path, own_process: list[str], left_behind: set[int], number: signal.Signals
+) -> None:
     steps, root = tmp_path / "steps.json", tmp_path / "attempts"
     steps.write_text(json.dumps([GOOD, SCORE, shell("sleep 4321 & sleep 4321")]))
     command = [*own_process, "run", "guess_number", "--agent", "scripted"]
     options = ["--agent-arg", f"steps={steps}", "--attempts-dir", str(root), "--attempts", "2"]
     runner = subprocess.Popen([*command, *options], stderr=subprocess.PIPE, text=True)
+    left_behind.add(runner.pid)
     while not any(log.read_bytes().count(b"\n") > 1 for log in root.glob("*/score_log.jsonl")):
         assert runner.poll() is None
         time.sleep(0.05)

@@ -28,7 +28,7 @@ def played(play: Play, reduced_sum: Path, attempts: Path, monkeypatch: pytest.Mo
     """An attempt at reduced_sum: two scores, a pause, a third score, and the end of the time."""
     monkeypatch.setenv(PATH_VARIABLE, str(reduced_sum))
     person = play(
-        *("start", "reduced_sum", "--time-limit", "12s", "-o", str(attempts)),
+        *("start", "reduced_sum", "--time-limit", "16s", "-o", str(attempts)),
         *("--record", "--person", "p-7", "--expert", "yes"),
         environments=reduced_sum,
     )
@@ -87,7 +87,7 @@ def check_folder(folder: Path) -> None:
     assert record.ended == "budget" and not attempt.running
     assert (record.solver.kind, record.solver.name) == ("human", "p-7")
     assert record.solver.settings == {"expert": True, "record": True}
-    assert 12 <= record.usage.working_s < record.usage.wall_s
+    assert 16 <= record.usage.working_s < record.usage.wall_s
     assert verify_attempt(attempt) == []
     started, paused, back, ended = events(folder)
     assert paused["reason"] == "a walk in the park" and back["used_s"] == paused["used_s"]

@@ -128,6 +128,7 @@ def test_a_person_may_leave_a_pause(sit: Sit, attempts: Path) -> None:
     assert [row["event"] for row in events(only(attempts))] == ["started", "paused"]
 
 
+@pytest.mark.slow
 def test_time_ends_an_attempt_whose_terminal_is_not_read(sit: Sit, attempts: Path) -> None:
     person = sit("2s")
     person.process.sendline("yes")  # far more than a terminal holds

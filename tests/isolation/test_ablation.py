@@ -160,8 +160,17 @@ def test_the_filter_of_calls(inside, monkeypatch) -> None:
     program = "import socket; socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0); print('GOT')"
     assert "GOT" not in inside(program, STRONGEST).output
     allow_all = bytes.fromhex("0600000000" + "00ff7f")
-    monkeypatch.setattr(seccomp, "program", lambda *, namespaces: allow_all)
+    monkeypatch.setattr(seccomp, "program", lambda **_: allow_all)
     assert inside(program, STRONGEST).output == "GOT\n"
+
+
+@needs_namespaces
+def test_only_with_devices_processes_may_list_interfaces(inside) -> None:
+    program = "import socket; socket.socket(socket.AF_{}, socket.SOCK_RAW, 0); print('GOT')"
+    netlink, packet = program.format("NETLINK"), program.format("PACKET")
+    assert "GOT" not in inside(netlink, STRONGEST).output
+    assert "GOT" in inside(netlink, STRONGEST, devices=("/dev/zero",)).output
+    assert "GOT" not in inside(packet, STRONGEST, devices=("/dev/zero",)).output
 
 
 @needs_root

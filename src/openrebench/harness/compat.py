@@ -86,7 +86,8 @@ def make_solver(name: str, arguments: Mapping[str, Any]) -> Solver:
     try:
         return solver_from_spec(SolverSpec(name, dict(arguments), dict(arguments)))
     except (PrerequisiteError, LookupError, ValueError, TypeError) as error:
-        raise ReBenchError(f"agent '{name}' can't be used: {_first_sentence(error)}") from error
+        shown = name.removeprefix("openrebench/")
+        raise ReBenchError(f"agent '{shown}' can't be used: {_first_sentence(error)}") from error
 
 
 def set_price(model: Model, price: ModelCost) -> None:

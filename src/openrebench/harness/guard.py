@@ -52,7 +52,10 @@ def _let_go(_: LiveAttempt, wait: contextlib.ExitStack) -> None:
 
 def _beat(attempt: LiveAttempt, disk: DiskWatch) -> Over | None:
     attempt.write_accounts()
-    return disk.over()
+    try:
+        return disk.over()
+    except OSError:  # an attempt does not end because it can't be looked at
+        return None
 
 
 def _check_time(attempt: LiveAttempt) -> None:

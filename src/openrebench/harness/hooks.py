@@ -6,6 +6,7 @@ hooks that are there when it starts.
 
 from pathlib import Path
 
+import anyio.to_thread
 from inspect_ai.hooks import BeforeModelGenerate, Hooks, RunEnd, hooks
 
 from openrebench.harness import live
@@ -31,4 +32,5 @@ class AttemptHooks(Hooks):
         for done in data.logs:
             log = Path(done.location.removeprefix("file://"))
             if not log.parent.name.startswith(TEMPORARY):  # there `re-bench run` does it
-                keep_transcript(log, live.folders())
+                # Not in this thread: where a loop runs, reading logs would patch asyncio.
+                await anyio.to_thread.run_sync(keep_transcript, log, live.folders())

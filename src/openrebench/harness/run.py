@@ -4,7 +4,8 @@ import inspect
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,10 +29,10 @@ from openrebench.harness.prices import Prices, load_prices
 from openrebench.harness.progress import shown_progress
 from openrebench.harness.tasks import environment_task
 from openrebench.harness.transcripts import TEMPORARY, keep_transcript, recover_transcripts
+from openrebench.isolation.device import device_fingerprint
 from openrebench.isolation.local import LocalRunner
 
 PACKAGE = "openrebench"
-DEFAULT_AGENT = "react"
 
 
 class Ran(NamedTuple):
@@ -68,8 +69,8 @@ def run_attempts(  # noqa: PLR0913 - one argument for each thing that can differ
 
     Args:
         card_names: Ids or aliases of environments.
-        agent: `literal_search`, `scripted`, `react`, or any agent or solver that Inspect knows
-            by name.
+        agent: One of this package (`react`, `literal_search`, ...), or any agent or solver that
+            Inspect knows by name.
         model: Any Inspect model string; agents without a model need none.
         profile: Size to attempt.
         time_limit_s: Working seconds of each attempt.
@@ -134,17 +135,11 @@ def run_plan(
         plan.save(root)
     with held(plan, root):
         recover_transcripts(root, find_attempts(root))
-        so_far = progress(plan, root)
         tasks = []
-        for cell in so_far.left(plan):
-            environment = environments.get(cell.environment)
-            if environment is None:
-                continue
-            session = _session(plan, cell, so_far.begun.get(cell.place), environment)
-            if session is not None:
-                terms = _terms(plan, cell, environment, root, session)
-                solver, model = _solver(cell.agent, plan), models[cell.model]
-                tasks.append(environment_task(terms, solver=solver, model=model, limits=limits))
+        for cell, session in _sessions(plan, root, environments):
+            terms = _terms(plan, cell, environments[cell.environment], root, session)
+            solver, model = _solver(cell.agent, plan), models[cell.model]
+            tasks.append(environment_task(terms, solver=solver, model=model, limits=limits))
         _evaluate(tasks, root, plan.parallel)
     done = progress(plan, root)
     attempts = sorted({**done.begun, **done.finished}.items())
@@ -202,15 +197,9 @@ def _model(name: str, plan: Plan, prices: Prices) -> Model:
     return model
 
 
-def _solver(agent: str, plan: Plan) -> Solver | Agent | None:
-    """Make the solver; None stands for the task's own, `react`."""
-    arguments = _arguments(agent, plan)
-    if agent == DEFAULT_AGENT:
-        if arguments:
-            raise ReBenchError(f"agent '{agent}' takes no --agent-arg here, got {list(arguments)}")
-        return None
+def _solver(agent: str, plan: Plan) -> Solver | Agent:
     name = f"{PACKAGE}/{agent}" if _own(agent) else agent
-    return compat.make_solver(name, arguments)
+    return compat.make_solver(name, _arguments(agent, plan))
 
 
 def _arguments(agent: str, plan: Plan) -> dict[str, JsonValue]:
@@ -227,32 +216,38 @@ def _own(agent: str) -> Agent | None:
     return getattr(_registry, agent) if agent in _registry.__all__ else None
 
 
-def _session(
-    plan: Plan, cell: Cell, begun: StoredAttempt | None, environment: Environment
-) -> Session | None:
-    """Say where a cell stands; None if it needs no session, since all its time is used."""
-    if begun is None:
-        return Session(plan=plan.id, place=cell.place, number=cell.number)
-    _check_resumable(begun, environment)
-    earlier = accounts_so_far(begun)
-    if spent(plan.budget, plan.fuses, earlier.used()):
-        _close(begun, environment, earlier)
-        return None
-    return Session(
-        plan=plan.id,
-        place=cell.place,
-        number=cell.number,
-        folder=begun.folder,
-        earlier=earlier,
-    )
+def _sessions(
+    plan: Plan, root: Path, environments: Mapping[str, Environment]
+) -> Iterator[tuple[Cell, Session]]:
+    """Yield what is left to do here; ends attempts that were interrupted with no time left."""
+    so_far = progress(plan, root)
+    for cell in so_far.left(plan):
+        begun, environment = so_far.begun.get(cell.place), environments.get(cell.environment)
+        if environment is None:
+            continue
+        session = Session(plan=plan.id, place=cell.place, number=cell.number)
+        if begun is not None:
+            _check_resumable(begun, environment)
+            earlier = accounts_so_far(begun)
+            if spent(plan.budget, plan.fuses, earlier.used()):
+                _close(begun, environment, earlier)
+                continue
+            session = replace(session, folder=begun.folder, earlier=earlier)
+        yield cell, session
 
 
 def _check_resumable(begun: StoredAttempt, environment: Environment) -> None:
-    version = begun.record.environment_version
-    if version != environment.card.version:
+    """Refuse what would put scores that can't be compared into one log."""
+    record, card = begun.record, environment.card
+    if record.environment_version != card.version:
         raise ReBenchError(
-            f"{begun.folder}: was begun with {environment.card.id} {version}, and this is "
-            f"{environment.card.version}; resume it with the version of openrebench that has it"
+            f"{begun.folder}: was begun with {card.id} {record.environment_version}, and this is "
+            f"{card.version}; resume it with the version of openrebench that has it"
+        )
+    device = device_fingerprint(card.profile(record.profile).device).slug
+    if record.device != device:
+        raise ReBenchError(
+            f"{begun.folder}: was begun on {record.device}, and this is {device}; resume it there"
         )
 
 

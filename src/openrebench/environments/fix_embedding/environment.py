@@ -54,8 +54,8 @@ class FixEmbedding(Environment):
         folder = made_reference(profile)
         if not (folder / SUBMITTED).is_file():
             raise ReBenchError(
-                f"{self.card.label(profile)} has no reference on this machine; make it with: "
-                f"python -m {__package__}.hidden.build_reference {profile}"
+                f"{self.card.label(profile)} has no reference on this machine; where there is a "
+                f"recipe, this makes it: python -m {__package__}.hidden.build_reference {profile}"
             )
         return folder
 

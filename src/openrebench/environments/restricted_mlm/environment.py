@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, final
 from openrebench.core.card import Profile
 from openrebench.core.environment import Environment, Measurement
 from openrebench.core.seed import Seed
-from openrebench.errors import InvalidSubmission, Reason
+from openrebench.errors import InvalidSubmission, Reason, ReBenchError
 from openrebench.isolation import snapshot
 from openrebench.isolation.runner import Runner, RunResult
 from openrebench.textbase import source
@@ -46,6 +46,14 @@ class RestrictedMLM(Environment):
         if profile.integer("vocabulary") != START_VOCABULARY:
             _write_unigram_start(workspace / "weights.safetensors", profile)
         _copy_checker(workspace)
+
+    def reference(self, profile: str) -> Path:
+        """Give the reference, which has the vocabulary that ships."""
+        if self.card.profile(profile).integer("vocabulary") != START_VOCABULARY:
+            raise ReBenchError(
+                f"{self.card.label(profile)} has no reference yet; raw scores need none"
+            )
+        return super().reference(profile)
 
     def score(
         self, submission: Path, runner: Runner, profile: Profile, *, seed: Seed

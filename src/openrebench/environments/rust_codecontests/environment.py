@@ -98,6 +98,7 @@ class RustCodeContests(Environment):
             "model": sources.model_name(profile),
             "usage": usage,
         }
+        details["notes"] = {p.key: a.note for p, a in zip(found, answers, strict=True) if a.note}
         return _measurement(found, ends, details, sources.unusual(profile, found))
 
 

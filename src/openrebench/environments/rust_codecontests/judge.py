@@ -40,6 +40,7 @@ COMPILE_LIMITS = Limits(
     call_timeout_s=20, memory_bytes=2 << 30, processes=32, output_bytes=64 << 10
 )
 MAX_SOURCE_BYTES = 64 << 10
+PROCESSES = 4  # at a time, threads included; more would only make the machine busy
 MAX_BINARY_BYTES = 32 << 20
 EXECUTE = Path(__file__).with_name("execute.py")
 MESSAGE_CHARACTERS = 400
@@ -188,7 +189,7 @@ class Judge:
         return Limits(
             call_timeout_s=10 + tests * self.limits.wall_s / 4,
             memory_bytes=self.limits.memory_bytes + (512 << 20),
-            processes=32,
+            processes=PROCESSES,
             output_bytes=1 << 16,
         )
 

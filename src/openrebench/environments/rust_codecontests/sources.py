@@ -20,7 +20,8 @@ from openrebench.environments.rust_codecontests.hidden import bank
 from openrebench.environments.rust_codecontests.problems import Problem
 
 MODEL_VARIABLE = "OPENREBENCH_RUST_MODEL"
-CODER_SEEDS = {"dev": "dev 0", "score": "score 0", "final": "final 0"}
+# Of seeds 0 to 19, those whose start and reference lie nearest to the means over all of them.
+CODER_SEEDS = {"dev": "seed 0", "score": "seed 18", "final": "seed 12"}
 DEV_DRESS = 20_240  # fixed: dev problems look the same for everybody
 
 

@@ -38,6 +38,8 @@ def built(name: str, profile: Profile, seed: Seed) -> GPT:
 
 def main() -> None:
     name = (*sys.argv[1:], "small")[0]
+    if name not in PLAN:
+        sys.exit(f"fix_embedding/{name} has no recipe for a reference; it has: {', '.join(PLAN)}")
     torch.set_num_threads(1)
     started = time.process_time()
     model = built(name, find_card("fix_embedding").profile(name), Seed.fresh())

@@ -18,12 +18,12 @@ from openrebench.textbase.gpt import GPT, mean_loss
 from openrebench.textbase.training import windows
 
 HELD_OUT = 0.1
-REPLACED = 0.3  # of the tokens
+REPLACED = 0.5  # of the tokens
 UNSURE = 0.3
 WEIGHTS = (0.0, 0.15, 0.3, 0.5, 0.7)
 # Steps, peak rate, and weight of the text's own next token beside the teacher's predictions.
-ROWS_STAGES = ((500, 4e-3, 0.3), (500, 3e-3, 0.3), (500, 2e-3, 0.3))
-ALL_STAGE = (500, 5e-4, 0.5)
+ROWS_STAGES = ((500, 1.5e-2, 0.1), (500, 8e-3, 0.1), (500, 4e-3, 0.1))
+ALL_STAGE = (400, 7e-4, 0.3)
 
 
 def repaired(

@@ -9,8 +9,10 @@ torch = pytest.importorskip("torch")
 
 from torch import Tensor, nn  # noqa: E402
 
+from openrebench.core.catalog import find_card  # noqa: E402
 from openrebench.environments.restricted_mlm.checker import export, interpret  # noqa: E402
 from openrebench.environments.restricted_mlm.checker.rules import ALLOWED, IN_PLACE  # noqa: E402
+from openrebench.environments.restricted_mlm.hidden import masking  # noqa: E402
 
 V, T, D, B = 50, 8, 16, 4
 Forward = Callable[[Tensor], Tensor]
@@ -87,6 +89,47 @@ FORBIDDEN: dict[str, tuple[Callable[[Tensor], Tensor], str]] = {
     "condition in Python": (lambda h: h if h.sum() > 0 else -h, "is not an allowed operation"),
     "round by copying": (lambda h: h + torch.zeros(B, T, D).long().copy_(h), "casts|int64|mixes"),
     "parameter written": (lambda h: h + EMBEDDING.add_(h.sum((0, 1)) * 0)[0], "writes"),
+    "complex numbers": (lambda h: torch.complex(h, h).real, "aten.complex"),
+    "spectrum": (lambda h: torch.fft.rfft(h).real @ torch.ones(D // 2 + 1, D), "aten._fft"),
+    "product over a dimension": (lambda h: h.prod(-1, keepdim=True) + h, "aten.prod"),
+    "largest of a window": (lambda h: nn.functional.max_pool1d(h, 3, 1, 1), "aten.max_pool"),
+    "running sum": (lambda h: h.cumsum(1), "triangular"),
+    "place in a table": (lambda h: EMBEDDING[h[..., 0].argmax(1)][:, None] + h, "aten.argmax"),
+    "searched in a table": (
+        lambda h: EMBEDDING[torch.bucketize(h[..., 0].contiguous(), torch.arange(9.0))],
+        "aten.bucketize",
+    ),
+    "scattered": (
+        lambda h: torch.zeros(B, T, D).scatter_add(2, torch.zeros(B, T, D).long(), h),
+        "aten.scatter_add",
+    ),
+    "written by position": (
+        lambda h: torch.zeros(B, T, D).index_put((torch.zeros(1).long(),), h[:1]),
+        "aten.index_put",
+    ),
+    "sum cast to integers": (lambda h: h.sum(-1, dtype=torch.int64)[..., None] * h, "casts"),
+    "sum in double": (
+        lambda h: h.sum(-1, dtype=torch.float64)[..., None].float() * h,
+        "float64",
+    ),
+    "eight bits": (lambda h: h.to(torch.float8_e4m3fn).float(), "float8"),
+    "rounded": (torch.round, "aten.round"),
+    "sign": (torch.sign, "aten.sign"),
+    "sampled": (lambda h: torch.bernoulli(torch.sigmoid(h)), "aten.sigmoid"),
+    "simulated quantisation": (
+        lambda h: torch.fake_quantize_per_tensor_affine(h, 0.1, 0, -128, 127),
+        "quantize",
+    ),
+    "NaN replaced": (lambda h: torch.nan_to_num(h * 1e38 * 1e38), "nan_to_num"),
+    "attention": (
+        lambda h: nn.functional.scaled_dot_product_attention(h[None], h[None], h[None])[0],
+        "attention",
+    ),
+    "renormalised table": (
+        lambda h: h + nn.functional.embedding(torch.zeros(1).long(), h[0].clone(), max_norm=1.0),
+        "renorm|casts",
+    ),
+    "resized": (lambda h: (h + 0).resize_(B, T, D), "resize"),
     "infinite factor": (lambda h: h * float("inf"), "infinite"),
 }  # fmt: skip
 
@@ -98,6 +141,18 @@ def test_a_forbidden_form_is_refused_by_operation_and_line(name: str) -> None:
         graph_of(ends_with(body))
     assert str(caught.value).startswith("test_rules.py:"), caught.value
     assert "aten." in str(caught.value)
+
+
+@pytest.mark.parametrize("form", [lambda t: t // 2, lambda t: t % 7, lambda t: t >> 1])
+def test_tokens_are_not_divided_either(form: Callable[[Tensor], Tensor]) -> None:
+    with pytest.raises(interpret.RuleBroken, match="is not an allowed operation"):
+        graph_of(lambda t: EMBEDDING[form(t)] @ OUT)
+
+
+def test_an_infinite_constant_is_refused() -> None:
+    endless = torch.full((D,), torch.inf)
+    with pytest.raises(interpret.RuleBroken, match="infinite or undefined"):
+        graph_of(ends_with(lambda h: torch.relu(h) * endless))
 
 
 def test_what_pytorch_does_not_see_is_frozen_and_gains_nothing() -> None:
@@ -161,13 +216,44 @@ def test_a_broken_record_gets_one_sentence(text: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "raw", [{"tensor": ["c0"]}, {"tensor": "c9"}, {"dtype": 3}, {"x": 1}, {}, "s"]
-)
+    "raw",
+    [
+        {"tensor": ["c0"]}, {"tensor": "c9"}, {"dtype": 3}, {"x": 1}, {}, "s", 10**30, -(2**63),
+        [[[[[[[[[1]]]]]]]]],
+    ],
+)  # fmt: skip
 def test_a_broken_argument_gets_one_sentence(raw: object) -> None:
-    node = {"op": "aten.relu.default", "args": [raw], "kwargs": {}, "out": ["t0.0"], "line": "m:1"}
-    text = json.dumps({"nodes": [node], "output": "t0.0"}).encode()
-    with pytest.raises((interpret.BadGraph, interpret.RuleBroken)):
-        interpret.check(interpret.parse(text, {}), tokens(), V)
+    for op, args in (
+        ("relu.default", [raw]),
+        ("_unsafe_view.default", [{"tensor": "tokens"}, raw]),
+    ):
+        node = {"op": f"aten.{op}", "args": args, "kwargs": {}, "out": ["t0.0"], "line": "m:1"}
+        text = json.dumps({"nodes": [node], "output": "t0.0"}).encode()
+        with pytest.raises((interpret.BadGraph, interpret.RuleBroken)):
+            interpret.check(interpret.parse(text, {}), tokens(), V)
+
+
+@pytest.mark.parametrize("depth", [30, 500, 2000, 100_000])
+def test_deep_arguments_get_one_sentence(depth: int) -> None:
+    args = "[" * depth + "]" * depth
+    node = f'{{"op": "aten.relu.default", "args": {args}, "kwargs": {{}}, "out": [], "line": ""}}'
+    with pytest.raises(interpret.BadGraph, match="can't be read"):
+        interpret.parse(f'{{"nodes": [{node}], "output": "t0.0"}}'.encode(), {})
+
+
+def test_rows_of_a_batch_do_not_continue_each_other() -> None:
+    """A model that looks across its batch must find no context there."""
+    profile = find_card("restricted_mlm").profile("small")
+    size = profile.integer("positions")
+    text = torch.arange(profile.integer("sequences") * size)
+    batches = list(masking.masked(text, profile, "score"))
+    rows = torch.cat([hidden for hidden, _, _ in batches])
+    assert torch.equal(rows[:, 0].sort().values, torch.arange(len(rows)) * size)
+    neighbours = sum(
+        int((torch.cdist(starts, starts, p=1) == size).sum()) // 2
+        for starts in (hidden[:, :1].double() for hidden, _, _ in batches)
+    )
+    assert neighbours < 0.05 * len(rows)
 
 
 def test_every_allowed_name_exists() -> None:

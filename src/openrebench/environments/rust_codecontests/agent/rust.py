@@ -4,6 +4,7 @@ Public tests can be tried with it. The judge's verdict is made elsewhere. Change
 """
 
 import asyncio
+import contextlib
 import itertools
 import os
 import re
@@ -64,7 +65,8 @@ async def _call(command, text, timeout_s):
         try:
             output, _ = await asyncio.wait_for(process.communicate(text), timeout_s)
         except asyncio.TimeoutError:
-            process.kill()
+            with contextlib.suppress(ProcessLookupError):  # it may just have ended
+                process.kill()
             await process.wait()
             return -1, b"took too long"
         return process.returncode, output

@@ -1,5 +1,6 @@
 """The project's own problems: enough of them, disjoint, complete, and right."""
 
+import hashlib
 import random
 import re
 
@@ -77,3 +78,11 @@ def test_marks_resolve_to_one_slip_at_a_time() -> None:
     assert base.chosen(marked) == "a b e"
     assert base.chosen(marked, frozenset({"x"})) == "a c f"
     assert base.slips_of(marked) == ["x", "y"]
+
+
+@pytest.mark.parametrize("key", ALL)
+def test_labels_belong_to_the_programs_of_today(key: str) -> None:
+    rows = {row["name"]: row for row in bank.recorded("labels.json")["problems"][key]}
+    for candidate in bank.candidates(key):
+        digest = hashlib.sha256(candidate.source.encode()).hexdigest()
+        assert rows[candidate.name]["sha256"] == digest

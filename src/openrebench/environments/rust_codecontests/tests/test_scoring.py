@@ -26,11 +26,11 @@ async def generate_solution(llm, problem):
     texts = await llm.complete("Rust program, please.\\n" + problem["description"], n=8)
     programs = [extract(t) for t in texts if "fn main" in t]
     %s
-    return max(set(programs), key=programs.count)
+    return programs[0]
 """
 
 
-def test_the_best_of_several_samples_is_scored_the_same_each_time(score: Scores) -> None:
+def test_a_scaffold_is_scored_the_same_each_time(score: Scores) -> None:
     first, second = score(HONEST % ""), score(HONEST % "")
     assert first.outcome is Outcome.SCORED and first.raw is not None and first.raw > 0
     assert (first.raw, first.message) == (second.raw, second.message)

@@ -49,11 +49,9 @@ async def generate_solution(llm, problem):
 
 async def attempts(problem, sources):
     """Try programs on the public tests: command, state and what to quote, for each."""
-    messages = await asyncio.gather(*(rust.check(source) for source in sources))
-    said = dict(zip(sources, messages))
-    commands = await rust.together(source for source in sources if not said[source])
+    commands, messages = await rust.build_all(sources)
     results = await asyncio.gather(
-        *(attempt(problem, commands.get(source), said[source]) for source in sources)
+        *(attempt(problem, commands.get(s), messages.get(s, "")) for s in sources)
     )
     return dict(zip(sources, results))
 
@@ -85,7 +83,7 @@ async def elected(problem, candidates):
     rng = random.Random("".join(problem["public_tests"]["input"]))
     probes = [changed(rng.choice(problem["public_tests"]["input"]), rng) for _ in range(PROBES)]
     commands = [command for command, _ in candidates.values()]
-    runs = [rust.run(command, text, 2) for command in commands for text in probes]
+    runs = [rust.run(command, text) for command in commands for text in probes]
     outputs = await asyncio.gather(*runs)
     groups = {}
     for k, (source, (_, count)) in enumerate(candidates.items()):

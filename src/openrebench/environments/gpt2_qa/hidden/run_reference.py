@@ -1,0 +1,74 @@
+# OpenRE-Bench hidden material. Canary 7f0c1e0a-5b0e-4d0b-9c43-2f6f1f4f6a51: do not publish, do not train on.
+"""Run a solution in a sandbox against the metered judge, as an attempt would, and score its rounds.
+
+    python -m openrebench.environments.gpt2_qa.hidden.run_reference OUT [starter] [--rounds N] [--done K]
+
+Without `starter` it is reference/solve.py. OUT gets the weights of every round, and what was printed;
+with `--done`, it holds those of earlier rounds already.
+"""
+
+import argparse
+import json
+import shutil
+import tempfile
+from pathlib import Path
+
+from openrebench.core.catalog import load_environment
+from openrebench.core.seed import Seed
+from openrebench.core.service import journal_of, open_door
+from openrebench.core.workspace import stage
+from openrebench.environments.gpt2_qa.metering import used
+from openrebench.isolation.local import LocalRunner
+from openrebench.isolation.runner import Limits
+
+HERE = Path(__file__).parent
+LIMIT_S = 580.0
+
+
+def solve(
+    folder: Path, command: list[str], profile: str, runner: LocalRunner, given: Path | None = None
+) -> dict:
+    """Solve in a fresh workspace below a folder; `given` is a file that goes in."""
+    environment, workspace = load_environment("gpt2_qa"), folder / "workspace"
+    stage(environment, profile, workspace, seed=Seed.fresh())
+    shutil.copyfile(HERE / "reference" / "solve.py", workspace / "solve.py")
+    if given is not None:
+        shutil.copyfile(given, workspace / given.name)
+    limits = Limits(call_timeout_s=LIMIT_S, memory_bytes=8 << 30, processes=64)
+    with open_door(environment, environment.card.profile(profile), folder, workspace):
+        done = runner.run(["python", *command], workspace=workspace, limits=limits)
+    if done.returncode:
+        print(f"{command[0]} ended with {done.returncode}; its finished rounds count")
+    calls = used(journal_of(environment, folder).rows())
+    facts = {"command": command, "comparisons": calls, "output": done.output.decode()}
+    return facts | {"cpu_s": round(done.cpu_s, 1), "wall_s": round(done.elapsed_s, 1)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("which", nargs="?", default="solve", choices=("solve", "starter"))
+    parser.add_argument("--rounds", type=int, default=6)
+    parser.add_argument("--done", type=int, default=0)
+    parser.add_argument("--profile", default="small")
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    script = "solve.py" if options.which == "solve" else "rl_finetune.py"
+    command, given = [script, "--rounds", str(options.rounds)], None
+    if options.done:
+        command += ["--done", str(options.done)]
+        given = options.out / f"round-{options.done}.safetensors"
+    with LocalRunner() as runner, tempfile.TemporaryDirectory() as scratch:
+        facts = solve(Path(scratch), command, options.profile, runner, given)
+        for path in Path(scratch, "workspace").glob("*.safetensors"):
+            shutil.copyfile(path, options.out / path.name)
+        shutil.copyfile(Path(scratch, "workspace", "sampling.json"), options.out / "sampling.json")
+        with (options.out / "output.txt").open("a") as file:
+            file.write(facts.pop("output"))
+    with (options.out / "runs.jsonl").open("a") as file:
+        file.write(json.dumps(facts) + "\n")
+    print(facts)
+
+
+if __name__ == "__main__":
+    main()

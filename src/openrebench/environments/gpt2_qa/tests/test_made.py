@@ -1,0 +1,55 @@
+"""The profile `gpu`: its models are made, and scored, by the same code on a CPU at a tiny size."""
+
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("tokenizers")
+
+from openrebench.core.card import Profile  # noqa: E402
+from openrebench.core.catalog import find_card, load_environment  # noqa: E402
+from openrebench.core.seed import Seed  # noqa: E402
+from openrebench.core.workspace import stage  # noqa: E402
+from openrebench.environments.gpt2_qa import sources  # noqa: E402
+from openrebench.environments.gpt2_qa.hidden import make_gpu  # noqa: E402
+from openrebench.environments.gpt2_qa.hidden.making import Tuning  # noqa: E402
+
+FEW = Tuning(steps=2, batch=4, rate=1e-3, pairs=20)
+PLAN = make_gpu.Plan(
+    base_steps=2, rival=FEW, reader_steps=2, judge=FEW,
+    window_batch=4, sample_batch=32, pairs=40, tokens=2_000,
+)  # fmt: skip
+TINY = {
+    "layers": 1,
+    "heads": 2,
+    "width": 16,
+    "judge_layers": 1,
+    "judge_heads": 2,
+    "judge_width": 16,
+}
+
+
+@pytest.fixture
+def profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Profile:
+    monkeypatch.setenv("OPENREBENCH_HOME", str(tmp_path / "home"))
+    found = find_card("gpt2_qa").profile("gpu")
+    parameters = found.parameters | TINY | {"questions": 8}
+    return found.model_copy(update={"parameters": parameters, "device": "cpu"})
+
+
+@pytest.mark.slow
+def test_models_are_made_and_an_attempt_is_staged_and_scored(
+    profile: Profile, tmp_path: Path
+) -> None:
+    assert make_gpu.__name__ in (sources.unavailable(profile) or "")
+    laps = make_gpu.make(profile, PLAN, sources.folder(profile))
+    assert list(laps) == ["base", "rival", "reader", "candidates", "judge"]
+    assert sources.unavailable(profile) is None
+    environment = load_environment("gpt2_qa")
+    card = environment.card.model_copy(update={"profiles": {"gpu": profile}})
+    environment = type(environment)(card)
+    stage(environment, "gpu", tmp_path / "workspace", seed=Seed.fresh())
+    result = environment.score(tmp_path / "workspace", None, profile, seed=Seed.fresh())  # type: ignore[arg-type]
+    assert 0.2 < result.raw < 0.8 and result.details["answers"] == 16
+    assert environment.reference("gpu") == sources.folder(profile) / "reference"

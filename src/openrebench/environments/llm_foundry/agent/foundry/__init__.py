@@ -1,0 +1,1 @@
+"""A small finetuning library: data, models, training, conversion."""

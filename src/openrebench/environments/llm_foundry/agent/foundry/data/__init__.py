@@ -1,0 +1,1 @@
+"""From rows of text to batches."""

@@ -1,0 +1,172 @@
+"""Score a finetuning repository: it must learn the same first, then its time counts."""
+
+import math
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import NamedTuple, final
+
+from pydantic import JsonValue
+
+from openrebench.core.card import Profile
+from openrebench.core.environment import Environment, Measurement
+from openrebench.core.seed import Seed
+from openrebench.environments.llm_foundry import full, material
+from openrebench.environments.llm_foundry.hidden.pool import SHORT, TIMED, Pool
+from openrebench.environments.llm_foundry.runs import SCRIPT, Finished, finetune
+from openrebench.environments.llm_foundry.variants import Variant
+from openrebench.environments.llm_foundry.verdict import Verdict, judge
+from openrebench.errors import InvalidSubmission, Reason, ScoringError
+from openrebench.isolation.runner import Runner
+from openrebench.textbase import source
+
+MOST_RUNS = 3
+
+
+@final
+class LlmFoundry(Environment):
+    """Time `finetune.sh` on a secret variant, whose right weights exist on this side only."""
+
+    def unavailable(self, profile: Profile) -> str | None:
+        """Say what the profile misses here."""
+        if profile.parameters["base"] == "hub":
+            return source.unavailable(profile) or full.missing(profile)
+        return source.unavailable(profile)
+
+    def prepare(self, workspace: Path, profile: Profile, *, seed: Seed) -> None:
+        """Write the base model, the configuration, and rows to try things on."""
+        if profile.parameters["base"] == "hub":
+            full.replace(material.AGENT, workspace, profile)
+        shutil.copytree(Pool(profile).base, workspace / material.BASE)
+        rows = material.draw_rows("dev", profile.integer("rows"), seed.rng("dev rows"))
+        (workspace / material.ROWS).write_text(material.rows_text(rows), encoding="utf-8")
+        (workspace / material.CONFIG).write_text(material.configuration(profile))
+
+    def score(
+        self, submission: Path, runner: Runner, profile: Profile, *, seed: Seed
+    ) -> Measurement:
+        """Give the mean seconds of the timed runs (see `Environment.score`).
+
+        A short run goes first, where the size has one: a repository that ignores an option is told
+        so early. Fast repositories are timed on several variants, since noise is larger there.
+        """
+        pool = Pool(profile)
+        variants = pool.draw(seed, runner)
+        runs = [_run(submission, v[SHORT], runner, profile) for v in variants[:1] if SHORT in v]
+        timed: list[Run] = []
+        calibration = Calibration(pool, runner)
+        while _more(timed, variants, profile):
+            calibration.run()
+            timed.append(_run(submission, variants[len(timed)][TIMED], runner, profile))
+        calibration.run()
+        seconds = fmean(run.seconds for run in timed) * calibration.factor()
+        raw = float(f"{seconds:.4g}")
+        return Measurement(
+            raw=raw,
+            message=f"{raw} s for a finetuning run, and what it learned is right",
+            details={
+                "runs": [run.details() for run in (*runs, *timed)],
+                "calibration_s": [round(s, 3) for s in calibration.seconds],
+            },
+        )
+
+
+class Calibration:
+    """How fast this machine is while a score is taken: a small finetuning run of ours, repeated.
+
+    Other work on the machine slows everything that shares its caches and memory; a run of the
+    same kind, right before and after, tells by how much.
+
+    Args:
+        pool: Has its inputs.
+        runner: Runs it like a submission.
+    """
+
+    def __init__(self, pool: Pool, runner: Runner) -> None:
+        self._pool, self._runner = pool, runner
+        self.seconds: list[float] = []
+
+    def run(self) -> None:
+        """Take one more measurement, at sizes that are calibrated.
+
+        Raises:
+            ScoringError: Our own run failed.
+        """
+        profile = self._pool.profile
+        variant = self._pool.calibration()
+        if variant is None:
+            return
+        try:
+            with finetune(material.REFERENCE, variant, self._runner, profile) as finished:
+                self.seconds.append(_seconds(finished, profile))
+        except InvalidSubmission as error:
+            raise ScoringError(f"the calibration failed: {error.message}") from error
+
+    def factor(self) -> float:
+        """Give what turns seconds measured now into seconds of the machine that is meant."""
+        if not self.seconds:
+            return 1.0
+        return float(self._pool.profile.parameters["calibration_s"]) / fmean(self.seconds)
+
+
+class Run(NamedTuple):
+    """A run that learned the right thing."""
+
+    seconds: float
+    cpu_s: float | None
+    wall_s: float
+    verdict: Verdict
+    variant: Variant
+
+    def details(self) -> dict[str, JsonValue]:
+        """Give what the log keeps."""
+        return {
+            "cpu_s": None if self.cpu_s is None else round(self.cpu_s, 3),
+            "wall_s": round(self.wall_s, 3),
+            "changed": dict(self.variant.changed),
+            **self.verdict.details(),
+        }
+
+
+def _more(timed: list[Run], variants: Sequence[object], profile: Profile) -> bool:
+    """Tell whether another timed run is due: there is always one, and until enough was timed."""
+    if len(timed) == min(len(variants), MOST_RUNS):
+        return False
+    return not timed or sum(run.seconds for run in timed) < profile.integer("timed_s")
+
+
+def _run(submission: Path, variant: Variant, runner: Runner, profile: Profile) -> Run:
+    """Run the submission on a variant, and compare what it learned once all of it has ended.
+
+    Raises:
+        InvalidSubmission: It failed, was too slow, or learned something else.
+    """
+    try:
+        with finetune(submission, variant, runner, profile) as finished:
+            seconds = _seconds(finished, profile)
+            verdict = judge(finished.output, variant.truth, variant.base, profile)
+    except InvalidSubmission as error:
+        changed = " and ".join(sorted(set(variant.changed) - {"seed"}))
+        sentence = f"{error.message} (in a run with another {changed})"
+        raise InvalidSubmission(error.reason, sentence) from error
+    return Run(seconds, finished.cpu_s, finished.wall_s, verdict, variant)
+
+
+def _seconds(finished: Finished, profile: Profile) -> float:
+    """Give the time that counts: of all CPUs, or of the wall where a GPU does the work.
+
+    Where no control groups are, CPU time can't be told in every isolation mode; then it is wall
+    time too.
+
+    Raises:
+        InvalidSubmission: It is above the limit; the runner limits wall time alone.
+    """
+    if profile.device == "cuda" or finished.cpu_s is None:
+        return finished.wall_s
+    limit = float(profile.parameters.get("cpu_limit_s", math.inf))
+    if finished.cpu_s > limit:
+        raise InvalidSubmission(
+            Reason.TIMED_OUT, f"{SCRIPT} used more than {limit:g} s of CPU time"
+        )
+    return finished.cpu_s
