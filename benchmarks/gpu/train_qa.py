@@ -1,6 +1,11 @@
 """Train the models of gpt2_qa, measure the judges' release gates, and write all with provenance.
 
 PYTHONPATH=src python benchmarks/gpu/train_qa.py OUT_FOLDER [--tiny]
+
+What ships came from two goes on an H200 (results/train_qa-1.json and -2.json): the first trained base,
+rivals, reader and two judges, the second the judge that ships (--made FIRST_FOLDER --judge-s 70). The
+first read questions dealt out before those that break a rule were left out, so some 2 % of the dev
+questions were in its training text; none of the score and final ones were.
 """
 
 import argparse

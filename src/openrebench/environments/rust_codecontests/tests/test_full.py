@@ -3,40 +3,12 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from inspect_ai.model import ModelAPI, ModelOutput, ModelUsage, modelapi
 
 from openrebench.core.catalog import load_environment
-from openrebench.core.scoring import score_submission
 from openrebench.environments.rust_codecontests import full, sources
 from openrebench.errors import ReBenchError
-from openrebench.isolation.local import LocalRunner
-
-DOUBLE = """```rust
-use std::io::Read;
-fn main() {
-    let mut text = String::new();
-    std::io::stdin().read_to_string(&mut text).unwrap();
-    let number: i64 = text.trim().parse().unwrap();
-    println!("{}", 2 * number);
-}
-```"""
-
-
-class Doubles(ModelAPI):
-    """Writes the same program whatever it is asked."""
-
-    async def generate(self, input: Any, tools: Any, tool_choice: Any, config: Any) -> ModelOutput:
-        output = ModelOutput.from_content(self.model_name, DOUBLE)
-        output.usage = ModelUsage(input_tokens=10, output_tokens=60, total_tokens=70)
-        return output
-
-
-@modelapi(name="doubles")
-def doubles() -> type[ModelAPI]:
-    return Doubles
 
 
 def row(name: str, rating: int, difficulty: int = 7) -> dict[str, object]:
@@ -95,15 +67,3 @@ def test_a_garbled_file_is_one_sentence(folder: Path) -> None:
     (folder / "test.jsonl").write_text("{")
     with pytest.raises(ReBenchError, match="not one JSON object a line"):
         full.load("final")
-
-
-@pytest.mark.filterwarnings("ignore:The 'initial' parameter:DeprecationWarning")
-def test_a_score_call_with_a_model_of_inspects(
-    folder: Path, runner: LocalRunner, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENREBENCH_RUST_MODEL", "doubles/any")
-    environment = load_environment("rust_codecontests")
-    result = score_submission(environment, environment.card.folder / "agent", "full", runner)
-    assert (result.raw, result.message) == (1.0, "3 of 3 problems solved")
-    assert [flag.split(":")[0] for flag in result.flags] == ["selection", "model"]
-    assert result.details["usage"]["score"]["used"]["tokens"] == 210  # type: ignore[index,call-overload]
