@@ -21,7 +21,7 @@ WEAKER = {
     IsolationMode.BUBBLEWRAP_CGROUP: (),
     IsolationMode.BUBBLEWRAP: (
         "memory is capped for each process, not for all of them together",
-        "a worker can't be frozen",
+        "a worker is frozen by signals, one process after the other",
     ),
     IsolationMode.LANDLOCK: (
         "names, sizes and dates of files outside can be seen, though not their contents",
