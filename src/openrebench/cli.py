@@ -12,7 +12,7 @@ import click
 
 from openrebench import __version__
 from openrebench.cli_human import human, watch
-from openrebench.cli_more import assets, export_tables, import_tables, report, serve
+from openrebench.cli_more import assets, export_tables, import_tables, report, review, serve
 from openrebench.cli_run import run
 from openrebench.console import (
     noted_in_transcript,
@@ -340,5 +340,5 @@ def _runner(mode: str | None) -> "LocalRunner":
     return LocalRunner.named(mode)
 
 
-for _command in (report, import_tables, export_tables, assets, serve, human, watch, run):
+for _command in (report, review, import_tables, export_tables, assets, serve, human, watch, run):
     cli.add_command(_command)

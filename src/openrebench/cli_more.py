@@ -1,4 +1,4 @@
-"""The commands of `re-bench` that score nothing: report, import, export, assets, serve."""
+"""The commands of `re-bench` that score nothing: report, review, import, export, assets, serve."""
 
 import signal
 from pathlib import Path
@@ -47,6 +47,22 @@ def report(folders: tuple[Path, ...], out: Path, where: tuple[str, ...], **choic
 
         options = Options(where=_pairs(where, "--where"), **choices)  # type: ignore[arg-type]
         click.echo(f"report written to {build_report(list(folders), out, options=options)}")
+
+
+@click.command()
+@click.argument("attempt", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="File to write (Markdown).")
+def review(attempt: Path, out: Path | None) -> None:
+    """Show what a person should look at: flags, refusals, and what flagged submissions changed."""
+    from openrebench.core.attempt import read_attempt
+    from openrebench.core.reviewing import review_pack
+
+    pack = review_pack(read_attempt(attempt))
+    if out is None:
+        click.echo(pack, nl=False)
+        return
+    out.write_text(pack, encoding="utf-8")
+    click.echo(f"review pack written to {out}")
 
 
 @click.command("import")

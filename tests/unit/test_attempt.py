@@ -15,6 +15,7 @@ from openrebench.core.card import TaskCard
 from openrebench.core.environment import Environment, Measurement
 from openrebench.core.rescoring import read_rescore, rescore
 from openrebench.core.result import Outcome
+from openrebench.core.reviewing import review_pack
 from openrebench.core.scoring import score_submission
 from openrebench.core.verifying import verify_attempt
 from openrebench.errors import AttemptError, InvalidSubmission, Reason
@@ -37,7 +38,8 @@ class Toy(Environment):
             raise InvalidSubmission(Reason.RULE_BROKEN, "it says bad")
         if text == "ours":
             raise ZeroDivisionError("a fault of ours, with a secret path")
-        return Measurement(raw=float(text), message=f"{text} s")
+        flags = ("odd: it is one",) if text == "1" else ()
+        return Measurement(raw=float(text), message=f"{text} s", flags=flags)
 
 
 class NoRunner:
@@ -101,6 +103,16 @@ def test_changed_files_and_seeds_show(attempt: Attempt, tmp_path: Path) -> None:
     problems = verify_attempt(read_attempt(attempt.folder))
     assert any("its files were changed" in p for p in problems)
     assert sum("its seed was not kept" in p for p in problems) == 2
+
+
+def test_the_review_pack_has_flags_refusals_and_changes(attempt: Attempt, tmp_path: Path) -> None:
+    for text in ("3", "bad", "2", "1"):
+        score(attempt, tmp_path / "work", text)
+    attempt.end("submitted", Usage())
+    pack = review_pack(read_attempt(attempt.folder))
+    assert "4 score calls: 1 flagged, 1 refused" in pack
+    assert "**odd: it is one**" in pack and "> it says bad" in pack
+    assert "-3\n+1\n" in pack and "## Score call 2" not in pack
 
 
 def test_rescoring_runs_the_best_submissions_again(attempt, toy, tmp_path, monkeypatch) -> None:
