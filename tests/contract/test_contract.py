@@ -45,7 +45,14 @@ def unused_anchors() -> Anchors:
     return Anchors.model_validate_json(path.read_text())
 
 
+# Their own tests score starts and cheats by default; the whole contract takes minutes.
+OWN_TESTS_SCORE = {"llm_foundry", "gpt2_qa", "rust_codecontests"}
+QUICK = {"staged_holds_agent_only", "hidden_has_canary"}
+
+
 def is_slow(name: str, check: Check) -> bool:
+    if name in OWN_TESTS_SCORE:
+        return check.name not in QUICK
     return check.name in (NEED_ANCHORS if size_of(name) == TINY else SLOW)
 
 
