@@ -142,6 +142,28 @@ def gates(mark, texts, pairs: list[Pair], sampled: dict[str, list[str]]) -> dict
     }
 
 
+def judge_gates(judge, texts, pairs: list[Pair], sampled, device: str) -> dict[str, float]:
+    return gates(lambda q, a: marks(judge, texts, q, a, device), texts, pairs, sampled)
+
+
+def reader_gates(reader, texts, pairs: list[Pair], sampled, device: str, keep) -> None:
+    for name, mark in {"likelihood": likelihood, "gain": gain}.items():
+
+        def of_reader(questions: list[str], found: list[str], mark=mark) -> torch.Tensor:
+            return mark(reader, texts, questions, found, device)
+
+        keep(f"gates of {name}", gates(of_reader, texts, pairs, sampled))
+
+
+def versions(device: str) -> dict[str, object]:
+    return {
+        "script": "benchmarks/gpu/train_qa.py",
+        "torch": torch.__version__,
+        "python": sys.version.split()[0],
+        "device": torch.cuda.get_device_name() if device == "cuda" else "cpu",
+    }
+
+
 def smaller(recipe: Recipe) -> Recipe:
     return dataclasses.replace(
         recipe,
@@ -185,7 +207,7 @@ def fitting(tuning: Tuning, start, beside, seconds: float, device: str) -> Tunin
     return dataclasses.replace(tuning, steps=min(tuning.steps, int(seconds / step_s)))
 
 
-def main() -> None:
+def asked() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument(
@@ -193,7 +215,11 @@ def main() -> None:
     )
     parser.add_argument("--judge-s", type=float, default=75.0)
     parser.add_argument("--tiny", action="store_true")
-    arguments = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> None:
+    arguments = asked()
     tiny, out = arguments.tiny, arguments.folder
     out.mkdir(parents=True, exist_ok=True)
     device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -206,12 +232,7 @@ def main() -> None:
         k: dataclasses.replace(t, steps=10, batch=8) if tiny else t
         for k, t in {**RIVALS, **JUDGES}.items()
     }
-    record: dict[str, object] = {
-        "script": "benchmarks/gpu/train_qa.py",
-        "torch": torch.__version__,
-        "python": sys.version.split()[0],
-        "device": torch.cuda.get_device_name() if device == "cuda" else "cpu",
-    }
+    record = versions(device)
 
     def keep(name: str, value: object) -> None:
         record[name] = value
@@ -236,14 +257,8 @@ def main() -> None:
 
     warm, plain = making.SAMPLED
     # Negatives of all kinds: as careful as a solver's, and as wild as the base's own.
-    columns = [
-        sampled("train", *spec)
-        for spec in (
-            ("rival_a", warm, 1),
-            ("rival_b", warm, 2),
-            ("base", plain, 4),
-        )
-    ]
+    drawn = (("rival_a", warm, 1), ("rival_b", warm, 2), ("base", plain, 4))
+    columns = [sampled("train", *spec) for spec in drawn]
     held_out = {
         name: sampled("dev", name, warm if name != "base" else plain, 6)[:COMPARED]
         for name in models
@@ -253,29 +268,18 @@ def main() -> None:
     )
     dev = pairs["dev"][:COMPARED]
     if before is None:
-        for name, mark in {"likelihood": likelihood, "gain": gain}.items():
-            measured = gates(
-                lambda q, a, mark=mark: mark(reader, texts, q, a, device), texts, dev, held_out
-            )
-            keep(f"gates of {name}", measured)
+        reader_gates(reader, texts, dev, held_out, device, keep)
 
     beside = making.candidates(texts, pairs["train"], columns)
     say(f"candidates {tuple(beside[0].shape)}")
     for name, start in (("judge_192", reader), ("judge_128", models["base"]))[: 1 if before else 2]:
-        tuning = (
-            tunings[name]
-            if tiny
-            else fitting(tunings[name], start, beside, arguments.judge_s, device)
-        )
+        tuning = tunings[name]
+        if not tiny:
+            tuning = fitting(tuning, start, beside, arguments.judge_s, device)
         judge = making.judge_model(start, tuning, beside, device)
         weights.save_weights(out / f"{name}.safetensors", judge)
         judge.half().float()  # as it ships
-        keep(
-            f"gates of {name}",
-            gates(
-                lambda q, a, judge=judge: marks(judge, texts, q, a, device), texts, dev, held_out
-            ),
-        )
+        keep(f"gates of {name}", judge_gates(judge, texts, dev, held_out, device))
         keep(name, dataclasses.asdict(tuning))
 
 
