@@ -259,13 +259,10 @@ def main() -> None:
     # Negatives of all kinds: as careful as a solver's, and as wild as the base's own.
     drawn = (("rival_a", warm, 1), ("rival_b", warm, 2), ("base", plain, 4))
     columns = [sampled("train", *spec) for spec in drawn]
-    held_out = {
-        name: sampled("dev", name, warm if name != "base" else plain, 6)[:COMPARED]
-        for name in models
-    }
-    (out / "samples.json").write_text(
-        json.dumps({**held_out, "questions": pairs["dev"][:COMPARED]}, indent=0)
-    )
+    ways = dict.fromkeys(models, warm) | {"base": plain}
+    held_out = {name: sampled("dev", name, way, 6)[:COMPARED] for name, way in ways.items()}
+    samples = {**held_out, "questions": pairs["dev"][:COMPARED]}
+    (out / "samples.json").write_text(json.dumps(samples, indent=0))
     dev = pairs["dev"][:COMPARED]
     if before is None:
         reader_gates(reader, texts, dev, held_out, device, keep)
