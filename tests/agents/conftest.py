@@ -1,40 +1,15 @@
 """What the tests of agents share: attempts at a small environment, played by a plan."""
 
-import gc
 import json
-import os
-import tempfile
-import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 from openrebench.core.attempt import StoredAttempt, read_attempt
-from openrebench.core.catalog import PATH_VARIABLE
 from openrebench.isolation import device
 
-ENVIRONMENTS = Path(__file__).parents[1] / "harness" / "environments"
-LEFT_OPEN = "Unclosed <MemoryObject"  # streams that Inspect leaves to the garbage collector
-RETRY = "The 'initial' parameter is deprecated"  # Inspect's call of tenacity
-
 collect_ignore = ["solutions"]  # what runs inside a sandbox, with what is installed there
-
-# Before anything imports the tasks or Inspect: both look when they are imported.
-os.environ[PATH_VARIABLE] = str(ENVIRONMENTS)
-_data = tempfile.TemporaryDirectory(prefix="openrebench-inspect-")
-os.environ["XDG_DATA_HOME"] = _data.name
-
-
-@pytest.fixture(scope="package", autouse=True)
-def inspect_data() -> Iterator[None]:
-    """Remove what Inspect wrote about runs, and the streams it left to the garbage collector."""
-    yield
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", LEFT_OPEN, ResourceWarning)
-        gc.collect()
-    _data.cleanup()
 
 
 @pytest.fixture(autouse=True)
@@ -104,12 +79,3 @@ def player() -> Any:
 @pytest.fixture
 def reader() -> Any:
     return played
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Pass over two warnings that are Inspect's own; all others stay errors."""
-    here = Path(__file__).parent
-    for item in items:
-        if item.path.is_relative_to(here):
-            item.add_marker(pytest.mark.filterwarnings(f"ignore:{LEFT_OPEN}:ResourceWarning"))
-            item.add_marker(pytest.mark.filterwarnings(f"ignore:{RETRY}:DeprecationWarning"))

@@ -1,14 +1,12 @@
 """What the tests of the Inspect side share: an environment made for them, and its anchors."""
 
 import contextlib
-import gc
 import json
 import os
 import runpy
 import sys
 import tempfile
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,28 +14,9 @@ import pytest
 
 from openrebench.core.anchors import Anchors, local_folder
 from openrebench.core.attempt import StoredAttempt, read_attempt
-from openrebench.core.catalog import PATH_VARIABLE, find_card
+from openrebench.core.catalog import find_card
 from openrebench.isolation import cgroup, device
 from openrebench.isolation.device import device_fingerprint
-
-ENVIRONMENTS = Path(__file__).with_name("environments")
-LEFT_OPEN = "Unclosed <MemoryObject"  # streams that Inspect leaves to the garbage collector
-RETRY = "The 'initial' parameter is deprecated"  # Inspect's call of tenacity
-
-# Before anything imports the tasks or Inspect: both look when they are imported.
-os.environ[PATH_VARIABLE] = str(ENVIRONMENTS)
-_data = tempfile.TemporaryDirectory(prefix="openrebench-inspect-")
-os.environ["XDG_DATA_HOME"] = _data.name
-
-
-@pytest.fixture(scope="package", autouse=True)
-def inspect_data() -> Iterator[None]:
-    """Remove what Inspect wrote about runs, and the streams it left to the garbage collector."""
-    yield
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", LEFT_OPEN, ResourceWarning)
-        gc.collect()
-    _data.cleanup()
 
 
 @pytest.fixture(scope="session")
@@ -141,12 +120,3 @@ def play(tmp_path: Path) -> Play:
         return read_attempt(folder), folder / "transcript.eval"
 
     return run
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Pass over two warnings that are Inspect's own; all others stay errors."""
-    here = Path(__file__).parent
-    for item in items:
-        if item.path.is_relative_to(here):
-            item.add_marker(pytest.mark.filterwarnings(f"ignore:{LEFT_OPEN}:ResourceWarning"))
-            item.add_marker(pytest.mark.filterwarnings(f"ignore:{RETRY}:DeprecationWarning"))

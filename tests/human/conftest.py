@@ -14,7 +14,7 @@ import pytest
 from openrebench.core.catalog import PATH_VARIABLE, find_card
 from openrebench.isolation import device
 
-TESTED = Path(__file__).parents[1] / "harness" / "environments"  # has guess_number
+TESTED = Path(__file__).parents[1] / "environments"  # has guess_number
 RE_BENCH = str(Path(sys.executable).with_name("re-bench"))
 PATIENCE_S = 120
 PROMPT = r"left\S* \S*/workspace\S* \$ "
@@ -125,8 +125,7 @@ def attempts(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Let this process find the environments for tests too, and score without waiting."""
-    monkeypatch.setenv(PATH_VARIABLE, str(TESTED))
+    """Score without waiting for other processes."""
     monkeypatch.setattr(device, "LOCK_FOLDER", tmp_path)
 
 
