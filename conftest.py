@@ -1,7 +1,8 @@
 """What several test folders share: this machine's runner, and prefix_sum at a reduced size."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -46,12 +47,22 @@ def prefix_sum() -> Environment:
 @pytest.fixture(scope="session")
 def reduced(prefix_sum: Environment) -> Environment:
     """prefix_sum with a million elements: the same code, ten times sooner done."""
-    card = prefix_sum.card
-    profile = card.profile("small")
-    parameters = profile.parameters | {"n": 1_000_000, "timed_calls": 5}
-    limits = profile.limits.model_copy(
-        update={"call_timeout_s": 3.0, "load_timeout_s": 20.0, "memory_bytes": 2 << 30}
-    )
-    small = profile.model_copy(update={"parameters": parameters, "limits": limits})
-    profiles = {"small": small}
-    return type(prefix_sum)(card.model_copy(update={"profiles": profiles}))
+    parameters = prefix_sum.card.profile("small").parameters | {"n": 1_000_000, "timed_calls": 5}
+    limits = {"call_timeout_s": 3.0, "load_timeout_s": 20.0, "memory_bytes": 2 << 30}
+    return changed(prefix_sum, "small", limits, parameters=parameters)
+
+
+@pytest.fixture(scope="session")
+def hurried() -> Callable[[Environment, str], Environment]:
+    """Give an environment that waits less for what hangs than honest submissions need."""
+    return partial(changed, limits={"call_timeout_s": 3.0, "load_timeout_s": 5.0})
+
+
+def changed(
+    environment: Environment, profile: str, limits: dict[str, float], **fields: object
+) -> Environment:
+    """Copy an environment with one profile, some limits and fields of which are others."""
+    before = environment.card.profile(profile)
+    after = before.model_copy(update={"limits": before.limits.model_copy(update=limits), **fields})
+    card = environment.card.model_copy(update={"profiles": {profile: after}})
+    return type(environment)(card)

@@ -125,23 +125,28 @@ def export_tables(
 
 
 @click.command()
-@click.argument("labels", nargs=-1, metavar="[NAME/PROFILE]...")
-@click.option("--check", is_flag=True, help="Only say what is damaged or missing.")
-def assets(labels: tuple[str, ...], check: bool) -> None:
-    """Get what profiles need beyond what ships; needs the extra `text` or `full`.
+@click.argument("labels", nargs=-1, metavar="[ENVIRONMENT/PROFILE]...")
+def assets(labels: tuple[str, ...]) -> None:
+    """Get or make what profiles need beyond what ships; without names, say what is missing.
 
-    All profiles that need the network where none is named.
+    `re-bench assets gpt2_qa/full` downloads, `re-bench assets llm_foundry/small` makes secret
+    variants, so that the first score needs not wait for them.
     """
-    with needs_extra("full"):
-        from openrebench.textbase.fetch import ONLINE, fetch, profile_of, report
+    from openrebench.core.catalog import load_cards, load_environment
+    from openrebench.core.reading import availability
 
-        if not check:
-            for label in labels or ONLINE:
-                fetch(profile_of(label))
-        problems = report() if check else []
-    for problem in problems:
-        click.echo(problem)
-    click.echo(f"{len(problems)} problems" if problems else "all files are here and whole")
+    for label in labels:
+        name, _, profile = label.partition("/")
+        environment = load_environment(name)
+        environment.fetch(environment.card.profile(profile))
+        missing = availability(environment)["why_not"].get(profile)
+        click.echo(f"{label}: {missing or 'all is here'}")
+    if not labels:
+        with needs_extra("text"):
+            from openrebench.textbase.assets import problems
+        rows = [availability(load_environment(name)) for name in load_cards()]
+        lacking = [f"{r['id']}/{p}: {why}" for r in rows for p, why in r["why_not"].items()]
+        click.echo("\n".join([*problems(), *lacking]) or "all is here")
 
 
 @click.command()

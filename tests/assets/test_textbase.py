@@ -6,15 +6,16 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from click.testing import CliRunner  # noqa: E402
 from safetensors.torch import save_file  # noqa: E402
 
+from openrebench.cli import cli  # noqa: E402
+from openrebench.core.catalog import find_card  # noqa: E402
 from openrebench.errors import InvalidSubmission, Reason, ReBenchError  # noqa: E402
 from openrebench.textbase import (  # noqa: E402
     assets,
     build,
     corpora,
-    fetch,
-    hub,
     made,
     recipes,
     source,
@@ -170,24 +171,39 @@ def test_what_is_no_safetensors_is_refused(tmp_path: Path, content: bytes) -> No
         weights.read_submitted(path, TINY)
 
 
-def test_the_check_names_what_each_profile_lacks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENREBENCH_HOME", str(tmp_path))
-    monkeypatch.setattr(hub, "missing", lambda profile: "gpt2 not downloaded")
-    assert [line.split(": ")[0] for line in fetch.report()] == list(fetch.ALL)
-    assert "re-bench assets" in fetch.report()[-1]
-    assert (tmp_path / "assets").stat().st_mode & 0o777 == 0o700
-
-
-def test_base_models_of_the_gpu_profile_need_a_gpu(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("OPENREBENCH_HOME", str(tmp_path))
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(ReBenchError, match="GPU"):
-        fetch.fetch(fetch.profile_of("fix_embedding/gpu"))
-    with pytest.raises(ReBenchError, match="missing"):
+    return tmp_path
+
+
+def assets_command(*labels: str) -> str:
+    done = CliRunner().invoke(cli, ["assets", *labels])
+    return done.output + str(done.exception or "")
+
+
+def test_the_command_says_what_each_profile_lacks(own_cache: Path) -> None:
+    said = dict(line.split(": ", 1) for line in assets_command().splitlines())
+    assert "NVIDIA GPU" in said["restricted_mlm/full"]
+    assert not [label for label in said if label.endswith("/small")]
+
+
+def test_the_command_gets_what_a_profile_needs(own_cache: Path) -> None:
+    assert assets_command("fix_embedding/small") == "fix_embedding/small: all is here\n"
+    assert "no environment named 'no_such'" in assets_command("no_such/small")
+    assert "has no profile 'huge'" in assets_command("fix_embedding/huge")
+    for label in ("fix_embedding/gpu", "gpt2_qa/gpu"):
+        assert "are trained on a GPU; none was found" in assets_command(label)
+
+
+def test_only_its_owner_reads_the_cache(own_cache: Path) -> None:
+    assert assets.cache_folder().parent == own_cache
+    assert assets.cache_folder().stat().st_mode & 0o777 == 0o700
+
+
+def test_base_models_of_the_gpu_profile_must_be_made_first(own_cache: Path) -> None:
+    with pytest.raises(ReBenchError, match="missing; run: re-bench assets fix_embedding/gpu"):
         made.model("large")
 
 
@@ -199,6 +215,6 @@ def test_made_models_are_read_from_the_cache(
     monkeypatch.setattr(recipes, "RECIPES", dict.fromkeys(made.NAMES.values(), recipe))
     for name in made.NAMES.values():
         weights.save_weights(assets.cache_folder() / f"{name}.safetensors", GPT(TINY))
-    profile = fetch.profile_of("fix_embedding/gpu")
+    profile = find_card("fix_embedding").profile("gpu")
     assert made.missing(profile) is None
     assert source.model(profile, "large").config == TINY

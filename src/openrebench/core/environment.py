@@ -50,6 +50,13 @@ class Environment(ABC):
         """Say in one sentence why this machine can't run the profile, or None if it can."""
         return None
 
+    def fetch(self, profile: Profile) -> None:  # noqa: B027
+        """Get or make on this machine what the profile needs beyond what ships.
+
+        Raises:
+            ReBenchError: It can't be had here; one sentence says why.
+        """
+
     @abstractmethod
     def score(
         self, submission: Path, runner: Runner, profile: Profile, *, seed: Seed

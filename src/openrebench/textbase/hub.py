@@ -54,7 +54,7 @@ def missing(profile: Profile) -> str | None:
         absent.append(str(profile.parameters["dataset"]))
     if not absent:
         return None
-    return f"{', '.join(absent)} not downloaded; online, run: re-bench assets"
+    return f"{', '.join(absent)} not downloaded; online, run: re-bench assets ENVIRONMENT/full"
 
 
 def fetch(profile: Profile) -> None:

@@ -40,7 +40,7 @@ def model(which: str) -> "GPT":
 
     path = _file(NAMES[which])
     if not path.is_file():
-        raise ReBenchError(f"{path} is missing; run re-bench assets")
+        raise ReBenchError(f"{path} is missing; run: re-bench assets fix_embedding/gpu")
     return weights.load_model(path, recipes.RECIPES[NAMES[which]].config)
 
 

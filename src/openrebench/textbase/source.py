@@ -40,6 +40,18 @@ def unavailable(profile: Profile) -> str | None:
     return made.missing(profile) if profile.parameters["source"] == "made" else None
 
 
+def fetch(profile: Profile) -> None:
+    """Get what a profile of a text environment needs; nothing for what ships.
+
+    Raises:
+        ReBenchError: It can't be got; one sentence says why.
+    """
+    if profile.parameters["source"] == "hub":
+        hub.fetch(profile)
+    elif profile.parameters["source"] == "made":
+        made.make()
+
+
 def tokens(profile: Profile, split: str) -> "Tensor":
     """Load a split: `base`, `dev`, `score` or `final`.
 

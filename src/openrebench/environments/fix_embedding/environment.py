@@ -31,6 +31,10 @@ class FixEmbedding(Environment):
         """Say what the profile misses here."""
         return source.unavailable(profile)
 
+    def fetch(self, profile: Profile) -> None:
+        """Get or make base models and text that do not ship."""
+        source.fetch(profile)
+
     def prepare(self, workspace: Path, profile: Profile, *, seed: Seed) -> None:
         """Write the damaged model, the small one and some text; the damage is the seed's secret."""
         from openrebench.environments.fix_embedding.hidden.damage import damaged

@@ -34,6 +34,10 @@ class Gpt2Qa(Environment):
         """Say what the profile misses here."""
         return sources.unavailable(profile)
 
+    def fetch(self, profile: Profile) -> None:
+        """Get the published models and questions, or train models on this machine's GPU."""
+        sources.fetch(profile)
+
     def reference(self, profile: str) -> Path:
         """Give the folder of the reference: beside the models where those are made here."""
         found = self.card.profile(profile)

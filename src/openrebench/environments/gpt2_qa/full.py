@@ -1,9 +1,8 @@
 """The published size: gpt2-xl, Alpaca's instructions, and a judge that Inspect reaches.
 
-    python -m openrebench.environments.gpt2_qa.full     # online: gets all, lets opponents answer
-
-Names in the profile's parameters are repositories of the hub, or folders in the same formats. The
-judge is the Inspect model named in $OPENREBENCH_QA_JUDGE.
+`re-bench assets gpt2_qa/full` downloads all and lets the opponents answer. Names in the profile's
+parameters are repositories of the hub, or folders in the same formats. The judge is the Inspect
+model named in $OPENREBENCH_QA_JUDGE.
 """
 
 import importlib
@@ -42,7 +41,7 @@ def missing(profile: Profile, folder: Path) -> str | None:
     absent = [name for name in wanted if not hub.has_model(name)]
     if absent or not all((folder / name).is_file() for name in FILES):
         names = ", ".join([*absent, str(profile.parameters["dataset"])])
-        return f"{names}: not downloaded; online, run: python -m {__name__}"
+        return f"{names}: not downloaded; online, run: re-bench assets gpt2_qa/full"
     if not os.environ.get(JUDGE_VARIABLE):
         return f"names no judge; set {JUDGE_VARIABLE} to an Inspect model, such as vllm/some-model"
     return None
@@ -137,16 +136,3 @@ def _write_opponents(profile: Profile, folder: Path, dealt: dict[str, list[Pair]
                 for k in range(profile.integer("opponent_passes"))
             ]  # fmt: skip
     sources.save_opponents(folder / "opponents.xz", found)
-
-
-def main() -> None:
-    """Fetch what the profile `full` needs."""
-    from openrebench.core.catalog import find_card
-    from openrebench.environments.gpt2_qa import sources
-
-    profile = find_card("gpt2_qa").profile("full")
-    fetch(profile, sources.folder(profile))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,7 +1,7 @@
 """Where a profile's models, questions and judge come from: `source` in its parameters.
 
 - shipped: this folder
-- made: trained on this machine's GPU (`openrebench.environments.gpt2_qa.hidden.make_gpu`)
+- made: trained on this machine's GPU (`hidden/make_gpu.py`)
 - hub: gpt2-xl and Alpaca through Hugging Face's loaders (`openrebench.environments.gpt2_qa.full`)
 
 Nothing here imports torch before it is used.
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 NEEDED = ("torch", "safetensors", "tokenizers")
-MAKER = "openrebench.environments.gpt2_qa.hidden.make_gpu"
+MAKE = "re-bench assets gpt2_qa/gpu"
 OPPONENTS = ("base", "rival")
 MADE_FILES = ("base.safetensors", "judge.safetensors", "opponents.xz")
 Answers = dict[str, list[list[str]]]  # by opponent: passes over all questions of a split
@@ -45,12 +45,28 @@ def unavailable(profile: Profile) -> str | None:
         return full.missing(profile, folder(profile))
     absent = [name for name in MADE_FILES[1:] if not (folder(profile) / name).is_file()]
     if absent:
-        return f"{', '.join(absent)} not made on this machine; run: python -m {MAKER}"
+        return f"{', '.join(absent)} not made on this machine; run: {MAKE}"
     if profile.parameters["judge"] == "smol":
         from openrebench.environments.gpt2_qa import smol
 
         return smol.missing()
     return None
+
+
+def fetch(profile: Profile) -> None:
+    """Get or make what a profile needs; nothing for what ships.
+
+    Raises:
+        ReBenchError: It can't be had here; one sentence says why.
+    """
+    if profile.parameters["source"] == "hub":
+        full.fetch(profile, folder(profile))
+    elif profile.parameters["source"] == "made":
+        from openrebench.environments.gpt2_qa.hidden import make_gpu
+
+        if not device_fingerprint("cuda").available:
+            raise ReBenchError("models of the gpu profile are trained on a GPU; none was found")
+        make_gpu.make(profile, make_gpu.Plan(), folder(profile))
 
 
 def folder(profile: Profile) -> Path:

@@ -18,6 +18,7 @@ from openrebench.environments.llm_foundry.runs import SCRIPT, Finished, finetune
 from openrebench.environments.llm_foundry.variants import Variant
 from openrebench.environments.llm_foundry.verdict import Verdict, judge
 from openrebench.errors import InvalidSubmission, Reason, ScoringError
+from openrebench.isolation.local import LocalRunner
 from openrebench.isolation.runner import Runner
 from openrebench.textbase import source
 
@@ -33,6 +34,13 @@ class LlmFoundry(Environment):
         if profile.parameters["base"] == "hub":
             return source.unavailable(profile) or full.missing(profile)
         return source.unavailable(profile)
+
+    def fetch(self, profile: Profile) -> None:
+        """Fill this machine's pool of secret variants; get what does not ship first."""
+        if profile.parameters["base"] == "hub":
+            full.fetch(profile)
+        with LocalRunner() as runner:
+            Pool(profile).fill(profile.integer("pool"), runner)
 
     def prepare(self, workspace: Path, profile: Profile, *, seed: Seed) -> None:
         """Write the base model, the configuration, and rows to try things on."""

@@ -1,27 +1,23 @@
 """The published size: LLM Foundry at its pinned commit, finetuning deepseek-coder-1.3b-base.
 
-    python -m openrebench.environments.llm_foundry.full
-
-downloads both where they can be reached. The submission's Python needs LLM Foundry's own
-requirements beside it; the scorer needs `transformers`.
+`re-bench assets llm_foundry/full` downloads both where they can be reached. The submission's
+Python needs LLM Foundry's own requirements beside it; the scorer needs `transformers`.
 """
 
 import importlib
 import importlib.util
 import shutil
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from openrebench.core.card import Profile
-from openrebench.core.catalog import find_card
 from openrebench.errors import ReBenchError
 from openrebench.isolation.layout import worker_env
 from openrebench.textbase import assets
 
-COMMAND = "python -m openrebench.environments.llm_foundry.full"
+COMMAND = "re-bench assets llm_foundry/full"
 OURS = Path(__file__).parent / "full_size"  # the run's script and configuration
 WORKER_NEEDS = ("composer", "streaming", "transformers")
 ONE_FILE = "1000GB"
@@ -130,15 +126,3 @@ def _git(*arguments: str) -> None:
     if done.returncode != 0:
         said = done.stderr.strip().rpartition("\n")[2] or f"exit status {done.returncode}"
         raise ReBenchError(f"git {arguments[0]} failed ({said}); the repository must be in reach")
-
-
-def main() -> None:
-    """Download what the profile `full` needs."""
-    try:
-        fetch(find_card("llm_foundry").profile("full"))
-    except ReBenchError as error:
-        sys.exit(str(error))
-
-
-if __name__ == "__main__":
-    main()

@@ -38,6 +38,10 @@ class RestrictedMLM(Environment):
         """Say what the profile misses here."""
         return source.unavailable(profile)
 
+    def fetch(self, profile: Profile) -> None:
+        """Get or make base models and text that do not ship."""
+        source.fetch(profile)
+
     def prepare(self, workspace: Path, profile: Profile, *, seed: Seed) -> None:
         """Add the text, the sizes and the checker to the workspace."""
         source.write_tokens(workspace / "tokens.bin", profile, ("base", "dev"))

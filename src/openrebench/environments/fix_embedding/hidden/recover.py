@@ -4,7 +4,7 @@
 Statistics give a first embedding (`matching`). It is then trained with everything else frozen, the
 small model being the teacher: its predictions say more than the next token alone, and with some of
 the tokens replaced by its own draws the text does not run out. Between stages the trained rows find
-more of the given ones. At last everything is trained a little.
+more of the given ones.
 """
 
 from collections.abc import Iterable
@@ -23,7 +23,6 @@ UNSURE = 0.3
 WEIGHTS = (0.0, 0.15, 0.3, 0.5, 0.7)
 # Steps, peak rate, and weight of the text's own next token beside the teacher's predictions.
 ROWS_STAGES = ((500, 1.5e-2, 0.1), (500, 8e-3, 0.1), (500, 4e-3, 0.1))
-ALL_STAGE = (400, 7e-4, 0.3)
 
 
 def repaired(
@@ -50,8 +49,6 @@ def repaired(
         rows, pairs = matching.matched(_similarity(damaged.tokens.weight.detach(), given))
         _blend(damaged, given[rows], matching.sure(rows, pairs), held)
     damaged.requires_grad_(True)
-    steps, rate, hard = ALL_STAGE
-    _fit(damaged, little, text, int(effort * steps), rate, hard, batch)
     return damaged.eval()
 
 

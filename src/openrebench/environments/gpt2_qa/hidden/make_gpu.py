@@ -1,9 +1,7 @@
 # OpenRE-Bench hidden material. Canary 7f0c1e0a-5b0e-4d0b-9c43-2f6f1f4f6a51: do not publish, do not train on.
 """Make what the profile `gpu` needs, on this machine's GPU: base, rival, judge and their answers.
 
-    python -m openrebench.environments.gpt2_qa.hidden.make_gpu
-
-The same steps as for the models that ship, with larger models.
+`re-bench assets gpt2_qa/gpu` calls it. The same steps as for the models that ship, with larger models.
 """
 
 import json
@@ -15,14 +13,12 @@ import numpy as np
 import torch
 
 from openrebench.core.card import Profile
-from openrebench.core.catalog import find_card
 from openrebench.environments.gpt2_qa import sources
 from openrebench.environments.gpt2_qa.asking import Texts, answers
 from openrebench.environments.gpt2_qa.hidden import making
 from openrebench.environments.gpt2_qa.hidden.build_opponents import answered
 from openrebench.environments.gpt2_qa.hidden.making import Tuning
 from openrebench.environments.gpt2_qa.questions import Pair
-from openrebench.errors import ReBenchError
 from openrebench.textbase import assets, weights
 from openrebench.textbase.gpt import GPT
 from openrebench.textbase.training import Recipe
@@ -100,15 +96,3 @@ class _Clock:
         self.laps[name] = round(now - self._last, 1)
         self._last = now
         print(f"{name}: {self.laps[name]} s", flush=True)
-
-
-def main() -> None:
-    if not torch.cuda.is_available():
-        raise ReBenchError("models of the gpu profile are trained on a GPU; none was found")
-    torch.set_float32_matmul_precision("high")
-    profile = find_card("gpt2_qa").profile("gpu")
-    make(profile, Plan(), sources.folder(profile))
-
-
-if __name__ == "__main__":
-    main()

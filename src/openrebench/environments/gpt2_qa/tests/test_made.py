@@ -42,7 +42,7 @@ def profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Profile:
 def test_models_are_made_and_an_attempt_is_staged_and_scored(
     profile: Profile, tmp_path: Path
 ) -> None:
-    assert make_gpu.__name__ in (sources.unavailable(profile) or "")
+    assert sources.MAKE in (sources.unavailable(profile) or "")
     laps = make_gpu.make(profile, PLAN, sources.folder(profile))
     assert list(laps) == ["base", "rival", "reader", "candidates", "judge"]
     assert sources.unavailable(profile) is None
