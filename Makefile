@@ -37,7 +37,7 @@ check: setup
 	$(BIN)/mypy
 
 test: setup check
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile
 
 bench: setup
 	$(BIN)/python benchmarks/overhead.py

@@ -10,6 +10,7 @@ here and not kept; attempts have their own.
 import sys
 import time
 from pathlib import Path
+from typing import TypedDict
 
 import torch
 
@@ -22,8 +23,19 @@ from openrebench.environments.fix_embedding.hidden.recover import repaired
 from openrebench.textbase import source, weights
 from openrebench.textbase.gpt import GPT
 
+class Plan(TypedDict):
+    """How much a size's reference is trained."""
+
+    batch: int
+    effort: float
+    last_steps: int
+
+
 HERE = Path(__file__).parent
-PLAN: dict[str, dict[str, float]] = {"small": {"batch": 4, "effort": 0.8}, "gpu": {"batch": 32, "effort": 0.5}}
+PLAN: dict[str, Plan] = {
+    "small": {"batch": 4, "effort": 1.3, "last_steps": 0},
+    "gpu": {"batch": 32, "effort": 0.5, "last_steps": 200},
+}
 
 
 def built(name: str, profile: Profile, seed: Seed) -> GPT:

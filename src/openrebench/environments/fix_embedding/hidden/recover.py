@@ -4,7 +4,7 @@
 Statistics give a first embedding (`matching`). It is then trained with everything else frozen, the
 small model being the teacher: its predictions say more than the next token alone, and with some of
 the tokens replaced by its own draws the text does not run out. Between stages the trained rows find
-more of the given ones.
+more of the given ones. Where it helps, everything is trained a little at last.
 """
 
 from collections.abc import Iterable
@@ -23,10 +23,11 @@ UNSURE = 0.3
 WEIGHTS = (0.0, 0.15, 0.3, 0.5, 0.7)
 # Steps, peak rate, and weight of the text's own next token beside the teacher's predictions.
 ROWS_STAGES = ((500, 1.5e-2, 0.1), (500, 8e-3, 0.1), (500, 4e-3, 0.1))
+LAST_RATE, LAST_HARD = 7e-4, 0.3
 
 
 def repaired(
-    damaged: GPT, little: GPT, tokens: Tensor, *, batch: int = 4, effort: float = 1.0
+    damaged: GPT, little: GPT, tokens: Tensor, *, batch: int, effort: float, last_steps: int
 ) -> GPT:
     """Change the damaged model into a repaired one.
 
@@ -36,6 +37,7 @@ def repaired(
         tokens: (n,), int64: all text there is.
         batch: Windows of a step.
         effort: Factor on the number of steps.
+        last_steps: Steps that train everything.
     """
     torch.manual_seed(0)
     text, held = split(tokens)
@@ -49,6 +51,8 @@ def repaired(
         rows, pairs = matching.matched(_similarity(damaged.tokens.weight.detach(), given))
         _blend(damaged, given[rows], matching.sure(rows, pairs), held)
     damaged.requires_grad_(True)
+    if last_steps:
+        _fit(damaged, little, text, last_steps, LAST_RATE, LAST_HARD, batch)
     return damaged.eval()
 
 

@@ -65,7 +65,7 @@ class Bench:
         while (spent := self.now() - started) < budget_s:
             for group in optimiser.param_groups:
                 group["lr"] = rate * (1 - spent / budget_s)
-            batch = windows(text, int(self.plan["batch"]), model.config.context, draw)
+            batch = windows(text, self.plan["batch"], model.config.context, draw)
             model.train().loss(batch).backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimiser.step()

@@ -57,7 +57,7 @@ def test_start_and_reference(
 ) -> None:
     start, reference = score(reduced, workspaces[0], runner), score(reduced, REFERENCE, runner)
     assert (start.raw or 0) > 12 and start.flags == ()
-    assert 2.9 < (reference.raw or 0) < 3.8 and reference.flags == ()
+    assert 2.9 < (reference.raw or 0) < 4.2 and reference.flags == ()
     assert reference.details["intact_loss"] < reference.raw  # type: ignore[operator]
 
 
@@ -212,6 +212,9 @@ def damaged_once(name: str = "small") -> tuple[GPT, GPT, np.ndarray, GPT]:
     return large, little, damage.order(large, seed), weights.model_of(given, large.config)
 
 
+FEW_ROWS = 0.1  # of all, that nobody would call the order found
+
+
 def loss_of(model: GPT, rows: torch.Tensor) -> float:
     """Give the loss with given rows in another order."""
     changed = dict(model.state_dict()) | {EMBEDDING: model.tokens.weight[rows].detach()}
@@ -228,14 +231,13 @@ def test_no_order_of_the_given_rows_repairs_the_model() -> None:
             loss_of(damaged, rows) for rows in (torch.from_numpy(order).argsort(), found)
         )
     right = float((order[found.numpy()] == np.arange(len(order))).mean())
-    assert exact > 4.5 and guessed > exact and right < 0.85, (exact, guessed, right)
+    assert exact > 6.5 and guessed > exact and right < FEW_ROWS, (exact, guessed, right)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_what_statistics_find_without_training() -> None:
-    """Most rows by the tables of both models, hardly any by the other ways."""
-    limits = {"tables of both models, then a map": 0.85}
+    """Hardly any rows, by all ways that we know."""
     _, little, order, damaged = damaged_once()
     text = source.tokens(CARD.profile("small"), "dev")
     given = text[: CARD.profile("small").integer("dev_tokens")]
@@ -251,7 +253,7 @@ def test_what_statistics_find_without_training() -> None:
             found = way()
             share = float((order[found.numpy()] == np.arange(len(order))).mean())
             print(f"{name}: {share:.1%} of the rows, loss {loss_of(damaged, found):.2f}")
-            assert share < limits.get(name, 0.1), name
+            assert share < FEW_ROWS, name
 
 
 def test_simple_routes_score_less_than_the_reference() -> None:

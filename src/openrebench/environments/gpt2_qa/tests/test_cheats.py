@@ -19,6 +19,7 @@ from openrebench.core.contract import cheat_folders, cheat_submission  # noqa: E
 from openrebench.core.environment import Environment  # noqa: E402
 from openrebench.core.rescoring import rescore  # noqa: E402
 from openrebench.core.result import Outcome, ScoreResult  # noqa: E402
+from openrebench.core.reviewing import review_pack  # noqa: E402
 from openrebench.core.scoring import score_submission  # noqa: E402
 from openrebench.core.seed import Seed  # noqa: E402
 from openrebench.core.service import Door, Journal, scoring  # noqa: E402
@@ -104,26 +105,53 @@ def test_weights_with_more_in_them(
     assert result.outcome is Outcome.INVALID and "too many: system_prompt" in result.message
 
 
+@pytest.fixture
+def logged(tmp_path: Path, gpt2_qa: Environment, runner: LocalRunner) -> Attempt:
+    """An attempt of somebody who cheats."""
+    return Attempt.create(
+        tmp_path / "attempts", gpt2_qa, runner, profile="small",
+        solver=Solver(kind="agent", name="cheat", settings={}), time_budget_s=60.0,
+        facts={"hardware": {}, "device": "test", "versions": {}, "limits": {}},
+    )  # fmt: skip
+
+
+def test_the_review_pack_shows_flags_and_refusals(
+    logged: Attempt, tmp_path: Path, gpt2_qa: Environment, profile: Profile
+) -> None:
+    workspace = tmp_path / "workspace"
+    shutil.copytree(gpt2_qa.card.folder / "agent", workspace)
+    logged.score(workspace, lambda: 0.0)
+    journal = Journal(logged.folder / f"{MeteredJudge.name}.jsonl")
+    journal.append({"event": "refused", "comparisons": 64})
+    said = json.loads((CHEATS["constant_answer"] / "says.json").read_text())
+    write_chain(workspace / "model.safetensors", profile, said["text"], ended=said["ended"])
+    flags = [flag.split(":")[0] for flag in logged.score(workspace, lambda: 1.0).flags]
+    (workspace / "model.safetensors").write_bytes(b"import os")
+    refused = logged.score(workspace, lambda: 2.0)
+    logged.end("submitted", Usage())
+    pack = review_pack(read_attempt(logged.folder))
+    assert sorted(flags) == ["canned", "judge_calls", "no_preferences"]
+    assert all(f"flag: **{flag}: " in pack for flag in flags)
+    assert refused.outcome is Outcome.INVALID and refused.message in pack
+    assert "3 score calls: 1 flagged, 1 refused" in pack
+
+
 @pytest.mark.slow
 def test_answers_to_hidden_questions_by_heart_do_not_count_officially(
-    tmp_path: Path, gpt2_qa: Environment, runner: LocalRunner, profile: Profile
+    logged: Attempt, tmp_path: Path, gpt2_qa: Environment, runner: LocalRunner, profile: Profile
 ) -> None:
     """Nobody can have them (see below); if somebody had, this is what would show it."""
     workspace = tmp_path / "workspace"
     shutil.copytree(gpt2_qa.card.folder / "agent", workspace)
     write_taught(workspace / "model.safetensors", profile, sources.pairs(profile, "score"))
     (workspace / "sampling.json").write_text('{"temperature": 0, "top_k": 0, "top_p": 1.0}')
-    found = Attempt.create(
-        tmp_path / "attempts", gpt2_qa, runner, profile="small",
-        solver=Solver(kind="agent", name="cheat", settings={}), time_budget_s=60.0,
-        facts={"hardware": {}, "device": "test", "versions": {}, "limits": {}},
-    )  # fmt: skip
-    logged = found.score(workspace, lambda: 1.0)
-    found.end("submitted", Usage())
-    assert "no_preferences" in {flag.split(":")[0] for flag in logged.flags}
+    flags = logged.score(workspace, lambda: 1.0).flags
+    logged.end("submitted", Usage())
+    assert "no_preferences" in {flag.split(":")[0] for flag in flags}
     scale = gpt2_qa.card.score.scale(0.3, 0.7)
-    official = rescore(read_attempt(found.folder), gpt2_qa, runner, scale)
+    official = rescore(read_attempt(logged.folder), gpt2_qa, runner, scale)
     assert official.split == "final" and any(f.startswith("drop") for f in official.flags), official
+    assert "official score: **drop" in review_pack(read_attempt(logged.folder))
 
 
 @pytest.fixture

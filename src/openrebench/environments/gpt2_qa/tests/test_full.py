@@ -89,7 +89,7 @@ def environment_of(profile: Profile) -> Environment:
 def test_an_attempt_of_the_full_size_can_be_staged_and_scored(
     profile: Profile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert f"python -m {full.__name__}" in (sources.unavailable(profile) or "")
+    assert "re-bench assets gpt2_qa/full" in (sources.unavailable(profile) or "")
     full.fetch(profile, sources.folder(profile))
     assert full.JUDGE_VARIABLE in (sources.unavailable(profile) or "")
     monkeypatch.setenv(full.JUDGE_VARIABLE, "mockllm/model")

@@ -8,7 +8,6 @@ import socket
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from statistics import median
 
 import pytest
 
@@ -72,15 +71,13 @@ def score(environment: Environment, cheat: Path, mode: IsolationMode) -> ScoreRe
 @pytest.fixture(scope="module")
 def honest_ms(reduced: Environment) -> dict[IsolationMode, float]:
     """Time of the starting solution in each mode: the best of three medians."""
-    found = {}
-    for mode in MODES:
-        runs = [
-            score_submission(reduced, CARD.folder / "agent", "small", runner_for(mode))
-            for _ in range(3)
-        ]
-        assert all(run.outcome is Outcome.SCORED for run in runs), runs
-        found[mode] = median(run.raw or 0.0 for run in runs)
-    return found
+    return {mode: min(start_ms(reduced, mode) for _ in range(3)) for mode in MODES}
+
+
+def start_ms(reduced: Environment, mode: IsolationMode) -> float:
+    result = score_submission(reduced, CARD.folder / "agent", "small", runner_for(mode))
+    assert result.raw is not None, result
+    return result.raw
 
 
 @pytest.mark.parametrize("mode", MODES, ids=str)
@@ -92,7 +89,8 @@ def test_cheat_gains_nothing(
     assert result.outcome is not Outcome.ERROR, result
     if cheat.name in MUST_BE_INVALID:
         assert result.outcome is Outcome.INVALID, result
-    if result.raw is not None:
+    if result.raw is not None and result.raw <= CLEARLY_FASTER * honest_ms[mode]:
+        honest_ms[mode] = min(honest_ms[mode], start_ms(reduced, mode))  # it was busier before
         assert result.raw > CLEARLY_FASTER * honest_ms[mode], result
 
 
