@@ -1,5 +1,6 @@
 """The README's commands exist and run; what it promises about files is there."""
 
+import json
 import re
 import shlex
 import subprocess
@@ -47,6 +48,8 @@ def test_by_hand_works_in_a_fresh_folder(tmp_path: Path) -> None:
         ran += 1
     assert ran == 6
     assert (tmp_path / "report" / "index.html").is_file()
+    (record,) = tmp_path.glob("attempts/*/attempt.json")
+    assert json.loads(record.read_text())["solver"]["name"] == "anonymous"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from openrebench.core.card import Profile
 from openrebench.core.environment import Environment, Measurement
 from openrebench.core.seed import Seed
 from openrebench.core.service import Journal, scored_journal
-from openrebench.environments.gpt2_qa import contest, sources, workspace_files
+from openrebench.environments.gpt2_qa import contest, full, sources, workspace_files
 from openrebench.environments.gpt2_qa.contest import Contest
 from openrebench.environments.gpt2_qa.metering import MeteredJudge, beyond, used
 from openrebench.environments.gpt2_qa.sampling import Sampling, read_sampling
@@ -36,7 +36,12 @@ class Gpt2Qa(Environment):
 
     def fetch(self, profile: Profile) -> None:
         """Get the published models and questions, or train models on this machine's GPU."""
-        sources.fetch(profile)
+        if profile.parameters["source"] == "hub":
+            full.fetch(profile, sources.folder(profile))
+        elif profile.parameters["source"] == "made":
+            from openrebench.environments.gpt2_qa.hidden import make_gpu
+
+            make_gpu.make(profile, make_gpu.Plan(), sources.folder(profile))
 
     def reference(self, profile: str) -> Path:
         """Give the folder of the reference: beside the models where those are made here."""

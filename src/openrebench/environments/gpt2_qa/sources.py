@@ -53,22 +53,6 @@ def unavailable(profile: Profile) -> str | None:
     return None
 
 
-def fetch(profile: Profile) -> None:
-    """Get or make what a profile needs; nothing for what ships.
-
-    Raises:
-        ReBenchError: It can't be had here; one sentence says why.
-    """
-    if profile.parameters["source"] == "hub":
-        full.fetch(profile, folder(profile))
-    elif profile.parameters["source"] == "made":
-        from openrebench.environments.gpt2_qa.hidden import make_gpu
-
-        if not device_fingerprint("cuda").available:
-            raise ReBenchError("models of the gpu profile are trained on a GPU; none was found")
-        make_gpu.make(profile, make_gpu.Plan(), folder(profile))
-
-
 def folder(profile: Profile) -> Path:
     """Give the folder with a profile's hidden material; only its owner reads those in the cache."""
     source = str(profile.parameters["source"])

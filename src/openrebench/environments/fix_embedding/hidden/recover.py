@@ -47,12 +47,12 @@ def repaired(
     damaged.requires_grad_(False)
     damaged.tokens.requires_grad_(True)
     for steps, rate, hard in ROWS_STAGES:
-        _fit(damaged, little, text, int(effort * steps), rate, hard, batch)
+        fit(damaged, little, text, int(effort * steps), rate, hard, batch)
         rows, pairs = matching.matched(_similarity(damaged.tokens.weight.detach(), given))
         _blend(damaged, given[rows], matching.sure(rows, pairs), held)
     damaged.requires_grad_(True)
     if last_steps:
-        _fit(damaged, little, text, last_steps, LAST_RATE, LAST_HARD, batch)
+        fit(damaged, little, text, last_steps, LAST_RATE, LAST_HARD, batch)
     return damaged.eval()
 
 
@@ -71,7 +71,7 @@ def guess_rows(damaged: GPT, little: GPT, held: Tensor) -> matching.Guess:
     return first
 
 
-def _fit(
+def fit(
     model: GPT, teacher: GPT, text: Tensor, steps: int, rate: float, hard: float, batch: int
 ) -> None:
     """Train what is not frozen."""

@@ -28,6 +28,7 @@ from openrebench.textbase.gpt import GPT, mean_loss
 from openrebench.textbase.training import windows
 
 FOLDER = Path(__file__).parents[1]
+TAUGHT_STEPS = 1500
 LOOKS = 12  # at held-out text, while a simple route trains
 Found = dict[str, dict[str, float]]
 
@@ -103,13 +104,21 @@ def scratch(bench: Bench, budget_s: float) -> Iterator[tuple[str, GPT]]:
     yield "from scratch, the reference's compute", bench.trained(fresh, 3e-3, budget_s)
 
 
+def taught(bench: Bench, _: float) -> Iterator[tuple[str, GPT]]:
+    """Train a new model on what the small one predicts; the damaged one is not used at all."""
+    torch.manual_seed(0)
+    fresh, (text, _) = GPT(bench.large.config).to(bench.device), recover.split(bench.text)
+    recover.fit(fresh, bench.little, text, TAUGHT_STEPS, 3e-3, 0.1, bench.plan["batch"])
+    yield "from scratch, the small model as teacher", fresh.eval()
+
+
 def finetuned(bench: Bench, budget_s: float) -> Iterator[tuple[str, GPT]]:
     """Train the damaged model."""
     model = bench.trained(bench.start(), 2e-3, budget_s)
     yield "damaged model finetuned, the same compute", model
 
 
-KINDS = {kind.__name__: kind for kind in (statistics, method, scratch, finetuned)}
+KINDS = {kind.__name__: kind for kind in (statistics, method, scratch, taught, finetuned)}
 
 
 def measured(name: str, kinds: list[str], budget_s: float, tell: Callable[[Found], None]) -> Found:

@@ -19,6 +19,7 @@ from openrebench.environments.gpt2_qa.hidden import making
 from openrebench.environments.gpt2_qa.hidden.build_opponents import answered
 from openrebench.environments.gpt2_qa.hidden.making import Tuning
 from openrebench.environments.gpt2_qa.questions import Pair
+from openrebench.errors import ReBenchError
 from openrebench.textbase import assets, weights
 from openrebench.textbase.gpt import GPT
 from openrebench.textbase.training import Recipe
@@ -39,7 +40,13 @@ class Plan:
 
 
 def make(profile: Profile, plan: Plan, folder: Path) -> dict[str, float]:
-    """Make all models into a folder; gives the seconds that each took."""
+    """Make all models into a folder; gives the seconds that each took.
+
+    Raises:
+        ReBenchError: They are to be made on a GPU, and there is none.
+    """
+    if profile.device == "cuda" and not torch.cuda.is_available():
+        raise ReBenchError("models of the gpu profile are trained on a GPU; none was found")
     texts, device = sources.texts(profile), profile.device
     pairs = sources.load_pairs(sources.HERE / "hidden" / "train.xz")[: plan.pairs]
     plain, dev = (_tokens(name, plan.tokens) for name in ("base", "dev"))
