@@ -9,7 +9,7 @@ import pytest
 from openrebench.errors import InvalidSubmission, Reason
 from openrebench.isolation import channel
 from openrebench.isolation.probe import strongest_mode
-from openrebench.isolation.runner import IsolationMode, Limits
+from openrebench.isolation.runner import IsolationMode, Limits, Pauses
 
 LIMITS = Limits(load_timeout_s=15, call_timeout_s=4, memory_bytes=1 << 30, processes=48)
 DOUBLE = "def f(x):\n    return x * 2\n"
@@ -250,3 +250,44 @@ def check_refused(action, reason: Reason | None, says: str) -> None:
     message = caught.value.message
     assert says in message, message
     assert "\n" not in message and message.isprintable() and len(message) <= 350
+
+
+COUNTS = """
+import time
+for _ in range(150):
+    with open('count', 'a') as file:
+        file.write('x')
+    time.sleep(0.01)
+"""
+
+
+def test_a_run_stands_still_in_its_pauses(runner_for, mode, reachable) -> None:
+    seen: list[tuple[int, int]] = []
+
+    def look() -> None:
+        before = (reachable / "count").stat().st_size
+        time.sleep(1.0)
+        seen.append((before, (reachable / "count").stat().st_size))
+
+    began = time.monotonic()
+    result = runner_for(mode).run(
+        ["python", "-c", COUNTS],
+        workspace=reachable,
+        limits=LIMITS,
+        pauses=Pauses(every_s=0.7, act=look),
+    )
+    assert (result.returncode, result.timed_out) == (0, False), result
+    assert (reachable / "count").stat().st_size == 150
+    assert seen and all(before == after for before, after in seen)
+    paused_s = time.monotonic() - began - result.elapsed_s
+    assert paused_s >= 1.0 * len(seen)
+
+
+def test_pauses_do_not_move_the_limit(runner_for, mode, reachable) -> None:
+    result = runner_for(mode).run(
+        ["python", "-c", "while True: pass"],
+        workspace=reachable,
+        limits=LIMITS.model_copy(update={"call_timeout_s": 1.0}),
+        pauses=Pauses(every_s=0.4, act=lambda: None),
+    )
+    assert result.timed_out and result.elapsed_s < 3

@@ -17,7 +17,7 @@ from openrebench.isolation import box, probe, snapshot
 from openrebench.isolation.cuda import cuda_devices
 from openrebench.isolation.cuda_worker import CudaWorker
 from openrebench.isolation.layout import Bind, BoxSpec, worker_env
-from openrebench.isolation.runner import Device, IsolationMode, Limits, RunResult
+from openrebench.isolation.runner import Device, IsolationMode, Limits, Pauses, RunResult
 from openrebench.isolation.worker import WarmWorker, Worker
 
 WORKSPACE = "/workspace"
@@ -71,6 +71,7 @@ class LocalRunner:
         env: Mapping[str, str] | None = None,
         stdin: bytes = b"",
         device: Device = "cpu",
+        pauses: Pauses | None = None,
     ) -> RunResult:
         """Run a command without network in a throw-away sandbox (see `Runner.run`)."""
         with tempfile.TemporaryFile() as file:
@@ -89,8 +90,8 @@ class LocalRunner:
             used_s, started = _children_cpu_s(), time.monotonic()
             running = box.start(spec)
         try:
-            code = running.wait(limits.call_timeout_s)
-            elapsed_s = time.monotonic() - started
+            code, paused_s = _waited(running, limits.call_timeout_s, pauses)
+            elapsed_s = time.monotonic() - started - paused_s
             counted_ns = running.counted_cpu_ns()
         finally:
             running.kill()
@@ -175,6 +176,28 @@ class LocalRunner:
                 return warm
             warm.close()
         return _warmed(self._mode, limits, device)
+
+
+def _waited(running: box.Box, timeout_s: float, pauses: Pauses | None) -> tuple[int | None, float]:
+    """Wait for the end of a run, which stands still now and then.
+
+    Returns:
+        Its exit status, or None if it still runs after the time; the seconds of the pauses.
+    """
+    left_s, paused_s = timeout_s, 0.0
+    while pauses is not None and left_s > pauses.every_s:
+        code = running.wait(pauses.every_s)
+        if code is not None:
+            return code, paused_s
+        left_s -= pauses.every_s
+        began = time.monotonic()
+        try:
+            if running.freeze():
+                pauses.act()
+        finally:
+            running.thaw()
+        paused_s += time.monotonic() - began
+    return running.wait(left_s), paused_s
 
 
 def _children_cpu_s() -> float:

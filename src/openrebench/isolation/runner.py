@@ -1,6 +1,6 @@
 """What the trusted side asks of a sandbox, whatever it is made of."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -54,6 +54,20 @@ class Limits(BaseModel):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Pauses:
+    """What this side does now and then while everything of a run stands still.
+
+    Args:
+        every_s: Wall seconds of the run from one to the next.
+        act: Called then; its time counts neither as the run's nor towards its limit. It is left out
+            where the run can't be stopped.
+    """
+
+    every_s: float
+    act: Callable[[], None]
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunResult:
     """What a finished run left.
 
@@ -93,6 +107,7 @@ class Runner(Protocol):
         env: Mapping[str, str] | None = None,
         stdin: bytes = b"",
         device: Device = "cpu",
+        pauses: Pauses | None = None,
     ) -> RunResult:
         """Run a command without network in a throw-away sandbox.
 
@@ -103,6 +118,7 @@ class Runner(Protocol):
             env: Further environment variables; nothing of the host's is passed.
             stdin: What the command reads.
             device: `cuda` lets it use the machine's GPUs.
+            pauses: What to do now and then while the run stands still.
 
         Raises:
             RunnerUnavailable: The sandbox could not be started.

@@ -13,13 +13,14 @@ from openrebench.core.card import Profile
 from openrebench.core.environment import Environment, Measurement
 from openrebench.core.seed import Seed
 from openrebench.environments.llm_foundry import full, material
+from openrebench.environments.llm_foundry.calibration import Calibration
 from openrebench.environments.llm_foundry.hidden.pool import SHORT, TIMED, Pool
-from openrebench.environments.llm_foundry.runs import SCRIPT, Finished, finetune
+from openrebench.environments.llm_foundry.runs import SCRIPT, finetune
 from openrebench.environments.llm_foundry.variants import Variant
 from openrebench.environments.llm_foundry.verdict import Verdict, judge
-from openrebench.errors import InvalidSubmission, Reason, ScoringError
+from openrebench.errors import InvalidSubmission, Reason
 from openrebench.isolation.local import LocalRunner
-from openrebench.isolation.runner import Runner
+from openrebench.isolation.runner import Pauses, Runner
 from openrebench.textbase import source
 
 MOST_RUNS = 3
@@ -63,69 +64,43 @@ class LlmFoundry(Environment):
         variants = pool.draw(seed, runner)
         runs = [_run(submission, v[SHORT], runner, profile) for v in variants[:1] if SHORT in v]
         timed: list[Run] = []
-        calibration = Calibration(pool, runner)
+        calibration = Calibration(profile)
         while _more(timed, variants, profile):
-            calibration.run()
-            timed.append(_run(submission, variants[len(timed)][TIMED], runner, profile))
-        calibration.run()
-        seconds = fmean(run.seconds for run in timed) * calibration.factor()
+            calibration.sample()
+            variant = variants[len(timed)][TIMED]
+            timed.append(_run(submission, variant, runner, profile, calibration.pauses))
+        calibration.sample()
+        seconds = fmean(run.seconds for run in timed) * calibration.factor(timed[0].clock)
+        _check_limit(seconds, profile)
         raw = float(f"{seconds:.4g}")
         return Measurement(
             raw=raw,
             message=f"{raw} s for a finetuning run, and what it learned is right",
             details={
                 "runs": [run.details() for run in (*runs, *timed)],
-                "calibration_s": [round(s, 3) for s in calibration.seconds],
+                "calibration_cpu_s": [round(sample.cpu_s, 3) for sample in calibration.samples],
             },
         )
-
-
-class Calibration:
-    """How fast this machine is while a score is taken: a small finetuning run of ours, repeated.
-
-    Other work on the machine slows everything that shares its caches and memory; a run of the
-    same kind, right before and after, tells by how much.
-
-    Args:
-        pool: Has its inputs.
-        runner: Runs it like a submission.
-    """
-
-    def __init__(self, pool: Pool, runner: Runner) -> None:
-        self._pool, self._runner = pool, runner
-        self.seconds: list[float] = []
-
-    def run(self) -> None:
-        """Take one more measurement, at sizes that are calibrated.
-
-        Raises:
-            ScoringError: Our own run failed.
-        """
-        profile = self._pool.profile
-        variant = self._pool.calibration()
-        if variant is None:
-            return
-        try:
-            with finetune(material.REFERENCE, variant, self._runner, profile) as finished:
-                self.seconds.append(_seconds(finished, profile))
-        except InvalidSubmission as error:
-            raise ScoringError(f"the calibration failed: {error.message}") from error
-
-    def factor(self) -> float:
-        """Give what turns seconds measured now into seconds of the machine that is meant."""
-        if not self.seconds:
-            return 1.0
-        return float(self._pool.profile.parameters["calibration_s"]) / fmean(self.seconds)
 
 
 class Run(NamedTuple):
     """A run that learned the right thing."""
 
-    seconds: float
     cpu_s: float | None
     wall_s: float
+    counts_cpu: bool
     verdict: Verdict
     variant: Variant
+
+    @property
+    def clock(self) -> str:
+        """Which of its times counts."""
+        return "cpu_s" if self.counts_cpu else "wall_s"
+
+    @property
+    def seconds(self) -> float:
+        """The time that counts."""
+        return float(getattr(self, self.clock))
 
     def details(self) -> dict[str, JsonValue]:
         """Give what the log keeps."""
@@ -144,37 +119,35 @@ def _more(timed: list[Run], variants: Sequence[object], profile: Profile) -> boo
     return not timed or sum(run.seconds for run in timed) < profile.integer("timed_s")
 
 
-def _run(submission: Path, variant: Variant, runner: Runner, profile: Profile) -> Run:
+def _run(
+    submission: Path,
+    variant: Variant,
+    runner: Runner,
+    profile: Profile,
+    pauses: Pauses | None = None,
+) -> Run:
     """Run the submission on a variant, and compare what it learned once all of it has ended.
+
+    CPU time counts, or wall time where a GPU does the work; also where no control groups are and
+    CPU time can't be told in every isolation mode.
 
     Raises:
         InvalidSubmission: It failed, was too slow, or learned something else.
     """
     try:
-        with finetune(submission, variant, runner, profile) as finished:
-            seconds = _seconds(finished, profile)
+        with finetune(submission, variant, runner, profile, pauses) as finished:
+            counts_cpu = profile.device != "cuda" and finished.cpu_s is not None
             verdict = judge(finished.output, variant.truth, variant.base, profile)
     except InvalidSubmission as error:
         changed = " and ".join(sorted(set(variant.changed) - {"seed"}))
         sentence = f"{error.message} (in a run with another {changed})"
         raise InvalidSubmission(error.reason, sentence) from error
-    return Run(seconds, finished.cpu_s, finished.wall_s, verdict, variant)
+    return Run(finished.cpu_s, finished.wall_s, counts_cpu, verdict, variant)
 
 
-def _seconds(finished: Finished, profile: Profile) -> float:
-    """Give the time that counts: of all CPUs, or of the wall where a GPU does the work.
-
-    Where no control groups are, CPU time can't be told in every isolation mode; then it is wall
-    time too.
-
-    Raises:
-        InvalidSubmission: It is above the limit; the runner limits wall time alone.
-    """
-    if profile.device == "cuda" or finished.cpu_s is None:
-        return finished.wall_s
+def _check_limit(seconds: float, profile: Profile) -> None:
+    """Refuse what took too much of the time that counts; the runner limits wall time alone."""
     limit = float(profile.parameters.get("cpu_limit_s", math.inf))
-    if finished.cpu_s > limit:
-        raise InvalidSubmission(
-            Reason.TIMED_OUT, f"{SCRIPT} used more than {limit:g} s of CPU time"
-        )
-    return finished.cpu_s
+    if seconds > limit:
+        sentence = f"{SCRIPT} took {seconds:.0f} s; the limit is {limit:g} s"
+        raise InvalidSubmission(Reason.TIMED_OUT, sentence)

@@ -11,7 +11,7 @@ from openrebench.core.card import Profile
 from openrebench.environments.llm_foundry.material import BASE, CONFIG, ROWS
 from openrebench.environments.llm_foundry.variants import Variant
 from openrebench.errors import InvalidSubmission, Reason
-from openrebench.isolation.runner import Runner, RunResult
+from openrebench.isolation.runner import Pauses, Runner, RunResult
 
 SCRIPT, OUTPUT = "finetune.sh", "trained_model"
 # Names that the scorer fills, or that a run has to fill: what a submission has there is dropped.
@@ -36,7 +36,13 @@ class Finished:
 
 
 @contextmanager
-def finetune(files: Path, variant: Variant, runner: Runner, profile: Profile) -> Iterator[Finished]:
+def finetune(
+    files: Path,
+    variant: Variant,
+    runner: Runner,
+    profile: Profile,
+    pauses: Pauses | None = None,
+) -> Iterator[Finished]:
     """Run a repository's `finetune.sh` on a variant; the folder is gone afterwards.
 
     Args:
@@ -44,6 +50,7 @@ def finetune(files: Path, variant: Variant, runner: Runner, profile: Profile) ->
         variant: Its rows, configuration and base model.
         runner: Runs it.
         profile: Limits and device.
+        pauses: What to do now and then while the run stands still.
 
     Raises:
         InvalidSubmission: There is no script, it failed, or it ran past a limit.
@@ -58,6 +65,7 @@ def finetune(files: Path, variant: Variant, runner: Runner, profile: Profile) ->
             limits=profile.limits,
             env=ONE_THREAD if profile.device == "cpu" else {},
             device=profile.device,
+            pauses=pauses,
         )
         _check_end(result, profile)
         yield Finished(output=folder / OUTPUT, cpu_s=result.cpu_s, wall_s=result.elapsed_s)

@@ -32,13 +32,14 @@ from openrebench.isolation.runner import Runner
 from openrebench.textbase import assets
 
 RECORD, COST = "record.json", "cost.json"
-TIMED, SHORT, CALIBRATION = "timed", "short", "calibration"
+TIMED, SHORT = "timed", "short"
 INPUTS, TRUTH = "inputs", "truth"
 CODE = {".py", ".sh", ".yaml"}
 # Parameters of a size that change nothing about its runs.
 NOT_OF_RUNS = {
-    "calibration_rows",
+    "calibration_every_s",
     "calibration_s",
+    "calibration_steps",
     "pool",
     "timed_s",
     "tolerance",
@@ -90,20 +91,6 @@ class Pool:
         folder = self.folder / name
         changed = json.loads((folder / RECORD).read_text(encoding="utf-8"))["changed"]
         return {kind: self._run(folder / kind, options) for kind, options in changed.items()}
-
-    def calibration(self) -> Variant | None:
-        """Give the run that tells how fast the machine is; None at sizes without one."""
-        rows = self.profile.integer("calibration_rows")
-        if not rows:
-            return None
-        inputs = self.folder / CALIBRATION
-        if not inputs.is_dir():
-            with self._made(CALIBRATION) as made:
-                drawn = material.draw_rows("base", rows, np.random.default_rng(rows))
-                (made / material.ROWS).write_text(material.rows_text(drawn), encoding="utf-8")
-                (made / material.CONFIG).write_text(material.configuration(self.profile))
-                shutil.copytree(made, inputs)
-        return Variant(inputs=inputs, base=self.base, truth=inputs)
 
     def fill(self, count: int, runner: Runner) -> None:
         """Make variants until there are `count`."""

@@ -1,6 +1,5 @@
 """The given repository, the reference, what variants are made of, and that they stay secret."""
 
-import contextlib
 import importlib.util
 import json
 import shutil
@@ -19,7 +18,7 @@ from openrebench.core.result import Outcome, ScoreResult  # noqa: E402
 from openrebench.core.scoring import score_submission  # noqa: E402
 from openrebench.core.seed import Seed  # noqa: E402
 from openrebench.core.workspace import stage  # noqa: E402
-from openrebench.errors import InvalidSubmission, Reason, ScoringError  # noqa: E402
+from openrebench.errors import InvalidSubmission, Reason  # noqa: E402
 
 CARD = find_card("llm_foundry")
 
@@ -30,8 +29,9 @@ from openrebench.environments.llm_foundry import (  # noqa: E402
     variants,
     verdict,
 )
+from openrebench.environments.llm_foundry.calibration import Calibration, Sample  # noqa: E402
 from openrebench.environments.llm_foundry.hidden import honest, pool  # noqa: E402
-from openrebench.environments.llm_foundry.runs import Finished, finetune  # noqa: E402
+from openrebench.environments.llm_foundry.runs import finetune  # noqa: E402
 from openrebench.isolation.local import LocalRunner  # noqa: E402
 from openrebench.isolation.probe import probe_modes  # noqa: E402
 from openrebench.isolation.runner import IsolationMode  # noqa: E402
@@ -84,62 +84,59 @@ def test_every_isolation_mode_can_score(mode: IsolationMode, tiny, start: ScoreR
     assert result.raw == pytest.approx(run["cpu_s"] or run["wall_s"], rel=1e-3)
 
 
-class Clocked:
-    """Runs that take the times given, one after the other."""
-
-    def __init__(self, *times: float) -> None:
-        self.times = list(times)
-
-    def __call__(self, *_: object) -> "contextlib.AbstractContextManager[Finished]":
-        seconds = self.times.pop(0)
-        if seconds < 0:
-            raise InvalidSubmission(Reason.CRASHED, "no")
-        return contextlib.nullcontext(Finished(output=Path(), cpu_s=seconds, wall_s=9.0))
+@pytest.fixture
+def calibrated() -> Calibration:
+    parameters = {"calibration_steps": 1, "calibration_s": 2.0, "calibration_every_s": 0.5}
+    return Calibration(TINY.model_copy(update={"parameters": TINY.parameters | parameters}))
 
 
-def calibrated(made: pool.Pool) -> environment.Calibration:
-    parameters = {**TINY.parameters, "calibration_rows": 3, "calibration_s": 2.0}
-    made.profile = made.profile.model_copy(update={"parameters": parameters})
-    return environment.Calibration(made, runner=None)
+def test_a_slow_machine_counts_for_less(calibrated: Calibration) -> None:
+    assert calibrated.factor("cpu_s") == 1.0
+    calibrated.samples += [Sample(cpu_s=4.0, wall_s=8.0), Sample(cpu_s=2.0, wall_s=2.0)]
+    assert calibrated.factor("cpu_s") == (2.0 / 4.0 + 2.0 / 2.0) / 2
+    assert calibrated.factor("wall_s") == (2.0 / 8.0 + 2.0 / 2.0) / 2
 
 
-def test_a_slow_machine_counts_for_less(made: pool.Pool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(environment, "finetune", Clocked(3.0, 5.0))
-    calibration = calibrated(made)
-    assert calibration.factor() == 1.0
-    calibration.run()
-    calibration.run()
-    assert calibration.factor() == 2.0 / 4.0
+def test_the_calibration_times_the_same_work_again_and_again(calibrated: Calibration) -> None:
+    assert calibrated.pauses is not None and calibrated.pauses.every_s == 0.5
+    for _ in range(2):
+        calibrated.pauses.act()
+    assert len(calibrated.samples) == 2
+    assert all(0 < sample.cpu_s <= sample.wall_s * 1.1 for sample in calibrated.samples)
 
 
-def test_a_failing_calibration_is_our_error(
-    made: pool.Pool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(environment, "finetune", Clocked(-1.0))
-    with pytest.raises(ScoringError, match="calibration"):
-        calibrated(made).run()
+def test_sizes_without_a_calibration_are_not_paused() -> None:
+    calibration = Calibration(TINY)
+    calibration.sample()
+    assert calibration.pauses is None and calibration.samples == []
 
 
 def test_short_runs_are_repeated_and_long_ones_are_not() -> None:
     profile = CARD.profile("small")
 
     def more(*seconds: float) -> bool:
-        timed = [environment.Run(s, s, s, None, None) for s in seconds]
+        timed = [environment.Run(s, s, True, None, None) for s in seconds]
         return environment._more(timed, range(3), profile)
 
     assert more() and more(6.0) and more(6.0, 6.0)
     assert not more(6.0, 6.0, 6.0) and not more(41.0) and not more(9.0, 9.0)
-    assert not environment._more([environment.Run(1, 1, 1, None, None)], range(1), profile)
+    assert not environment._more([environment.Run(1, 1, True, None, None)], range(1), profile)
 
 
 def test_too_much_cpu_time_is_too_late() -> None:
     profile = CARD.profile("small")
     limit = profile.integer("cpu_limit_s")
-    late = Finished(output=Path(), cpu_s=limit + 1.0, wall_s=1.0)
-    with pytest.raises(InvalidSubmission) as caught:
-        environment._seconds(late, profile)
+    environment._check_limit(limit - 1.0, profile)
+    with pytest.raises(InvalidSubmission, match="took 76 s; the limit is 75 s") as caught:
+        environment._check_limit(limit + 1.0, profile)
     assert caught.value.reason is Reason.TIMED_OUT
-    assert environment._seconds(late, CARD.profile("gpu")) == 1.0
+    environment._check_limit(1e9, CARD.profile("gpu"))
+
+
+def test_cpu_time_counts_where_it_is_known() -> None:
+    cpu = environment.Run(3.0, 9.0, True, None, None)
+    wall = environment.Run(None, 9.0, False, None, None)
+    assert (cpu.seconds, cpu.clock, wall.seconds, wall.clock) == (3.0, "cpu_s", 9.0, "wall_s")
 
 
 @pytest.mark.parametrize("script", ["exit 3\n", "sleep 0\n", "rm -rf base_model\nexit 0\n"])
