@@ -138,7 +138,8 @@ def assets(labels: tuple[str, ...]) -> None:
     for label in labels:
         name, _, profile = label.partition("/")
         environment = load_environment(name)
-        environment.fetch(environment.card.profile(profile))
+        with needs_extra("full"):
+            environment.fetch(environment.card.profile(profile))
         missing = availability(environment)["why_not"].get(profile)
         click.echo(f"{label}: {missing or 'all is here'}")
     if not labels:

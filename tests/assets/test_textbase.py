@@ -197,6 +197,17 @@ def test_the_command_gets_what_a_profile_needs(own_cache: Path) -> None:
         assert "are trained on a GPU; none was found" in assets_command(label)
 
 
+def test_a_package_that_is_missing_is_named(
+    own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fetch(profile: object) -> None:
+        raise ModuleNotFoundError(name="datasets")
+
+    monkeypatch.setattr(source, "fetch", fetch)
+    said = assets_command("fix_embedding/full")
+    assert "'datasets'" in said and "pip install 'openrebench[full]'" in said
+
+
 def test_only_its_owner_reads_the_cache(own_cache: Path) -> None:
     assert assets.cache_folder().parent == own_cache
     assert assets.cache_folder().stat().st_mode & 0o777 == 0o700
