@@ -28,13 +28,20 @@ NEEDED = ("torch", "safetensors")
 INSTALL = "pip install 'openrebench[text]'"
 
 
-def unavailable(profile: Profile) -> str | None:
-    """Say in one sentence what a profile of a text environment misses here."""
-    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
+def lacking(profile: Profile, packages: tuple[str, ...] = NEEDED) -> str | None:
+    """Say in one sentence which packages or device a profile misses here, or None."""
+    missing = [name for name in packages if importlib.util.find_spec(name) is None]
     if missing:
         return f"needs {' and '.join(missing)}; {INSTALL}"
     if profile.device == "cuda" and not device_fingerprint("cuda").available:
         return "needs an NVIDIA GPU and its driver; none was found"
+    return None
+
+
+def unavailable(profile: Profile) -> str | None:
+    """Say in one sentence what a profile of a text environment misses here."""
+    if problem := lacking(profile):
+        return problem
     if profile.parameters["source"] == "hub":
         return hub.missing(profile)
     return made.missing(profile) if profile.parameters["source"] == "made" else None

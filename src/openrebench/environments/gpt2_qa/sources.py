@@ -7,7 +7,6 @@
 Nothing here imports torch before it is used.
 """
 
-import importlib.util
 import json
 import lzma
 from functools import cache
@@ -18,8 +17,7 @@ from openrebench.core.card import Profile
 from openrebench.environments.gpt2_qa import full
 from openrebench.environments.gpt2_qa.questions import Pair, load_pairs
 from openrebench.errors import ReBenchError
-from openrebench.isolation.device import device_fingerprint
-from openrebench.textbase import assets
+from openrebench.textbase import assets, source
 
 if TYPE_CHECKING:
     from openrebench.environments.gpt2_qa.asking import Texts
@@ -36,11 +34,8 @@ Answers = dict[str, list[list[str]]]  # by opponent: passes over all questions o
 
 def unavailable(profile: Profile) -> str | None:
     """Say in one sentence what a profile misses here, or None."""
-    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
-    if missing:
-        return f"needs {' and '.join(missing)}; pip install 'openrebench[text]'"
-    if profile.device == "cuda" and not device_fingerprint("cuda").available:
-        return "needs an NVIDIA GPU and its driver; none was found"
+    if problem := source.lacking(profile, NEEDED):
+        return problem
     if profile.parameters["source"] == "hub":
         return full.missing(profile, folder(profile))
     absent = [name for name in MADE_FILES[1:] if not (folder(profile) / name).is_file()]

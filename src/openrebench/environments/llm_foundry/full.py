@@ -4,7 +4,6 @@
 Python needs LLM Foundry's own requirements beside it; the scorer needs `transformers`.
 """
 
-import importlib
 import importlib.util
 import shutil
 import subprocess
@@ -15,7 +14,7 @@ from typing import Any
 from openrebench.core.card import Profile
 from openrebench.errors import ReBenchError
 from openrebench.isolation.layout import worker_env
-from openrebench.textbase import assets
+from openrebench.textbase import assets, hub
 
 COMMAND = "re-bench assets llm_foundry/full"
 OURS = Path(__file__).parent / "full_size"  # the run's script and configuration
@@ -45,7 +44,7 @@ def missing(profile: Profile) -> str | None:
     if not repository(profile).is_dir():
         absent.append(f"{profile.parameters['repository']} at {profile.parameters['commit']}")
     try:
-        _pretrained("AutoConfig", profile, offline=True)
+        hub.loaded("AutoConfig", str(profile.parameters["model"]), offline=True)
     except ReBenchError:
         absent.append(str(profile.parameters["model"]))
     if absent:
@@ -71,8 +70,8 @@ def fetch(profile: Profile) -> None:
     Raises:
         ReBenchError: One can't be reached, or has no such commit.
     """
-    _pretrained("AutoTokenizer", profile, offline=False)
-    _pretrained("AutoModelForCausalLM", profile, offline=False)
+    hub.loaded("AutoTokenizer", str(profile.parameters["model"]), offline=False)
+    hub.loaded("AutoModelForCausalLM", str(profile.parameters["model"]), offline=False)
     folder = repository(profile)
     if folder.is_dir():
         return
@@ -104,21 +103,13 @@ def write_base(folder: Path, profile: Profile) -> None:
     Raises:
         ReBenchError: It was not fetched.
     """
-    model = _pretrained("AutoModelForCausalLM", profile, offline=True)
+    model = hub.loaded("AutoModelForCausalLM", str(profile.parameters["model"]), offline=True)
     model.float().save_pretrained(folder, max_shard_size=ONE_FILE)
-    _pretrained("AutoTokenizer", profile, offline=True).save_pretrained(folder)
+    hub.loaded("AutoTokenizer", str(profile.parameters["model"]), offline=True).save_pretrained(
+        folder
+    )
     for path in folder.iterdir():
         path.chmod(0o644)
-
-
-def _pretrained(kind: str, profile: Profile, *, offline: bool) -> Any:  # noqa: ANN401 - untyped
-    name = str(profile.parameters["model"])
-    loader = getattr(importlib.import_module("transformers"), kind)
-    try:
-        return loader.from_pretrained(name, local_files_only=offline)
-    except (OSError, ValueError) as error:
-        sentence = str(error).splitlines()[0]
-        raise ReBenchError(f"{name}: can't be loaded from the hub ({sentence})") from error
 
 
 def _git(*arguments: str) -> None:
