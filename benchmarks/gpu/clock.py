@@ -19,10 +19,12 @@ from openrebench.core.catalog import find_card
 from openrebench.isolation.cuda_worker import CudaWorker, trivial_s
 from openrebench.isolation.local import LocalRunner
 
-PAIRS, GOES, WARM = 8, 12, 2
+PROFILE = find_card("prefix_sum").profile("gpu")
+PAIRS, GOES, WARM = PROFILE.integer("pairs"), 12, 2
 WORKERS = {
     "copy": b"def prefix_sum(x, out):\n    out.copy_(x)\n    return out\n",
     "start": (HERE / "agent/solution.py").read_bytes(),
+    "best": (HERE / "hidden/best/solution.py").read_bytes(),
     "reference": (HERE / "hidden/reference/solution.py").read_bytes(),
 }
 
@@ -46,7 +48,7 @@ def own_process() -> dict[str, float]:
 
 
 def compared(runner: LocalRunner, solution: bytes) -> dict[str, object]:
-    limits = find_card("prefix_sum").profile("gpu").limits
+    limits = PROFILE.limits
     inputs = [torch.randint(-10, 10, (N,), dtype=torch.int32, device="cuda") for _ in range(PAIRS)]
     spots = [torch.randint(0, N, (65_536,), device="cuda") for _ in range(PAIRS)]
 

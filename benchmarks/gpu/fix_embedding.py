@@ -13,11 +13,12 @@ from pathlib import Path
 
 import torch
 
+from openrebench.core.card import Profile
 from openrebench.core.catalog import load_environment
 from openrebench.core.measuring import measure_anchors
 from openrebench.core.seed import Seed
 from openrebench.environments.fix_embedding.environment import SUBMITTED, made_reference
-from openrebench.environments.fix_embedding.hidden import waypoints
+from openrebench.environments.fix_embedding.hidden import recover, waypoints
 from openrebench.environments.fix_embedding.hidden.build_reference import built
 from openrebench.isolation.device import device_fingerprint
 from openrebench.isolation.local import LocalRunner
@@ -25,6 +26,17 @@ from openrebench.textbase import made, source, weights
 from openrebench.textbase.gpt import mean_loss
 
 PROFILE = "gpu"
+SETTINGS = ((0.5, 25_000), (0.6, 10_000), (0.7, 10_000), (0.8, 10_000))  # severity, tokens of text
+
+
+def rows_found(profile: Profile, severity: float, tokens: int) -> float:
+    """Give the share of rows whose token statistics find, without any training."""
+    changed = profile.parameters | {"severity": severity, "dev_tokens": tokens}
+    profile = profile.model_copy(update={"parameters": changed})
+    bench = waypoints.Bench(PROFILE, profile, Seed.fresh())
+    held = recover.split(bench.text)[1]
+    rows = recover.guess_rows(bench.start(), bench.little, held).rows
+    return round((rows == bench.right).double().mean().item(), 4)
 
 
 def main() -> None:
@@ -45,6 +57,7 @@ def main() -> None:
     score = source.tokens(profile, "score")[: profile.integer("score_tokens") + 1]
     models = {name: source.model(profile, name).to(profile.device) for name in ("large", "little")}
     keep(bases={name: mean_loss(model, score, batch=64) for name, model in models.items()})
+    keep(rows_found={f"{s}, {n} tokens": rows_found(profile, s, n) for s, n in SETTINGS})
     reference = built(PROFILE, profile, Seed.fresh())
     weights.save_weights(made_reference(PROFILE) / SUBMITTED, reference)
     keep(reference=mean_loss(reference, score, batch=64))

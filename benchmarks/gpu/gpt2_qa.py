@@ -1,64 +1,72 @@
-"""Make the models of gpt2_qa/gpu on a GPU, run the reference there, and score start and reference.
+"""Make the models and the reference of gpt2_qa/gpu on a GPU, and measure its anchors.
 
-PYTHONPATH=src python benchmarks/gpu/gpt2_qa.py OUT_FOLDER [--scores 3] [--rounds 6]
+    PYTHONPATH=src python benchmarks/gpu/gpt2_qa.py FOLDER [--quick]
 
-Nothing of this has been measured yet: no device time was left when it was written.
+Writes FOLDER/gpt2_qa.json, after every step, and the anchors file. `--quick` trains for a few steps only,
+to see that everything runs on this machine; its scores say nothing.
 """
 
 import argparse
 import json
-import shutil
-import tempfile
+import time
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import torch
 
 from openrebench.core.catalog import load_environment
-from openrebench.core.scoring import score_submission
-from openrebench.core.seed import Seed
-from openrebench.core.workspace import stage
+from openrebench.core.measuring import measure_anchors
 from openrebench.environments.gpt2_qa import sources
 from openrebench.environments.gpt2_qa.hidden import make_gpu, run_reference
+from openrebench.isolation.device import device_fingerprint
 from openrebench.isolation.local import LocalRunner
 
-
-def scored(environment, folder: Path, profile: str, runner: LocalRunner, times: int) -> list[dict]:
-    results = [score_submission(environment, folder, profile, runner) for _ in range(times)]
-    rows = [
-        {"raw": r.raw, "s": round(r.seconds, 1), "message": r.message, "flags": r.flags}
-        for r in results
-    ]
-    for row in rows:
-        print(folder.name, row, flush=True)
-    return rows
+PLAN = make_gpu.Plan()
+QUICK = replace(
+    PLAN, base_steps=20, reader_steps=20, pairs=2000,
+    rival=replace(PLAN.rival, steps=10), judge=replace(PLAN.judge, steps=20),
+)  # fmt: skip
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--scores", type=int, default=3)
-    parser.add_argument("--rounds", type=int, default=6)
+    parser.add_argument("--quick", action="store_true")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     torch.set_float32_matmul_precision("high")
-    environment = load_environment("gpt2_qa")
-    profile = environment.card.profile("gpu")
-    made = sources.folder(profile)
-    record: dict[str, object] = {"device": torch.cuda.get_device_name(), "torch": torch.__version__}
-    record["made_s"] = make_gpu.make(profile, make_gpu.Plan(), made)
-    with LocalRunner() as runner, tempfile.TemporaryDirectory() as scratch:
-        start = Path(scratch) / "start"
-        stage(environment, "gpu", start, seed=Seed.fresh())
-        record["start"] = scored(environment, start, "gpu", runner, options.scores)
-        attempt = Path(scratch) / "attempt"
-        record["reference_run"] = run_reference.solve(
-            attempt, ["solve.py", "--rounds", str(options.rounds)], "gpu", runner
+    environment, device = load_environment("gpt2_qa"), device_fingerprint("cuda")
+    profile, started = environment.card.profile("gpu"), time.monotonic()
+    found: dict[str, object] = {"device": device.gpu, "driver": device.driver}
+    found |= {"torch": torch.__version__, "date": f"{datetime.now(UTC):%Y-%m-%d}"}
+
+    def keep(**more: object) -> None:
+        found.update(more, seconds_so_far=round(time.monotonic() - started, 1))
+        (options.out / "gpt2_qa.json").write_text(json.dumps(found, indent=1) + "\n")
+        print(more, flush=True)
+
+    plan = QUICK if options.quick else PLAN
+    keep(made_s=make_gpu.make(profile, plan, sources.folder(profile)))
+    with LocalRunner() as runner:
+        rounds = 1 if options.quick else run_reference.ROUNDS
+        facts = run_reference.make(environment, "gpu", runner, rounds)
+        keep(reference_run=facts | {"output": facts["output"].splitlines()})
+        results = []
+        anchors = measure_anchors(
+            environment, "gpu", runner, runs=5, on_progress=lambda p: results.append(p.result)
         )
-        (made / "reference").mkdir(exist_ok=True)
-        for name in environment.card.submission:
-            shutil.copyfile(attempt / "workspace" / name, made / "reference" / name)
-        record["reference"] = scored(environment, made / "reference", "gpu", runner, options.scores)
-    (options.out / "gpt2_qa.json").write_text(json.dumps(record, indent=1) + "\n")
+    anchors.save(options.out / "gpt2_qa")
+    scale = anchors.scale(environment.card)
+    raw = {"start": anchors.start, "reference": anchors.reference}
+    keep(
+        isolation=anchors.isolation,
+        raw=raw,
+        normalised={k: [round(scale.normalize(r), 4) for r in v] for k, v in raw.items()},
+        final={"start": anchors.final_start, "reference": anchors.final_reference},
+        seconds_a_score=anchors.score_call_s,
+        messages=[[r.message, dict(r.details), r.flags] for r in results[:2]],
+    )
 
 
 if __name__ == "__main__":

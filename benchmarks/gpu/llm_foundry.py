@@ -1,158 +1,187 @@
-"""Score llm_foundry on this GPU, and measure how far honest changes and cheats drift.
+"""Measure llm_foundry at `gpu`: how far changes drift, its anchors, and what several GPUs do.
 
-    PYTHONPATH=src python benchmarks/gpu/llm_foundry.py OUT.json [--profile gpu] [--seconds 225]
+    PYTHONPATH=src python benchmarks/gpu/llm_foundry.py FOLDER distances   # makes the pool first
+    PYTHONPATH=src python benchmarks/gpu/llm_foundry.py FOLDER anchors
+    PYTHONPATH=src python benchmarks/gpu/llm_foundry.py FOLDER parallel    # on all GPUs together
 
-Needs a worker environment with a CUDA torch, safetensors and PyYAML (OPENREBENCH_WORKER_ENV). What does
-not fit into the budget any more is left out and named in `left_out`; the file is written after every step.
+CUDA_VISIBLE_DEVICES=0 keeps a run to one GPU of several. The worker environment (OPENREBENCH_WORKER_ENV) needs
+a CUDA torch, safetensors and PyYAML. FOLDER/llm_foundry-<what>.json is written after every step.
 """
 
 import argparse
 import json
-import shutil
-import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
-from statistics import median
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
 
 from openrebench.core.catalog import load_environment
 from openrebench.core.environment import Environment
+from openrebench.core.measuring import measure_anchors
 from openrebench.core.scoring import score_submission
-from openrebench.environments.llm_foundry.hidden.pool import TIMED, Pool
-from openrebench.environments.llm_foundry.runs import finetune
-from openrebench.environments.llm_foundry.verdict import LOSSES, loss_gap, measure_drift
+from openrebench.environments.llm_foundry.hidden import honest
+from openrebench.environments.llm_foundry.hidden.honest import PEAK, TOTAL
+from openrebench.environments.llm_foundry.hidden.pool import Pool
 from openrebench.isolation.device import device_fingerprint
 from openrebench.isolation.local import LocalRunner
+from openrebench.isolation.runner import Limits
 
-TOTAL = 'total = batches_of(config["max_duration"], per_epoch)'
 HALF = 'half = config.get("precision", "fp32") == "amp_bf16"'
-TF32 = 'torch.set_float32_matmul_precision("high")'
-EAGER = "mixed = F.scaled_dot_product_attention(split[0], split[1], split[2], is_causal=True)"
-MATH = (
+ATTENTION = "mixed = F.scaled_dot_product_attention(split[0], split[1], split[2], is_causal=True)"
+STEPWISE = (
     "s = (split[0] @ split[1].transpose(-1, -2) / split[0].shape[-1] ** 0.5).float()\n"
     "    s = s.masked_fill(torch.ones(t, t, device=s.device).triu(1).bool(), -1e30)\n"
     "    mixed = s.softmax(-1).to(split[2].dtype) @ split[2]"
 )
-# The reference with one thing changed: name, file, text, replacement. Honest ones first.
-CHANGES = {
-    "reference, attention step by step": ("model.py", EAGER, MATH),
-    "reference in TF32": ("run.py", HALF, f"half = False\n    {TF32}"),
-    "reference, last 5 % of steps skipped": (
-        "run.py", TOTAL, f"{TOTAL}\n    total -= max(1, round(total * 0.05))",
+SKIPPED = f"{TOTAL}\n    total -= max(1, round(total * {{share}}))"
+# The reference with one thing changed. Honest: the same steps in other arithmetic.
+HONEST = {
+    "the reference": (),
+    "attention step by step": (("model.py", ATTENTION, STEPWISE),),
+    "TF32": (("run.py", HALF, 'half = False\n    torch.set_float32_matmul_precision("high")'),),
+    "fp32": (("run.py", HALF, "half = False"),),
+}
+CHEATS = {
+    "last 5 % of the steps skipped": (("run.py", TOTAL, SKIPPED.format(share=0.05)),),
+    "last 10 % of the steps skipped": (("run.py", TOTAL, SKIPPED.format(share=0.1)),),
+    "last 5 % skipped, rate x 1.07": (
+        ("run.py", TOTAL, SKIPPED.format(share=0.05)), ("run.py", PEAK, f"{PEAK} * 1.07"),
     ),
-    "reference, last 10 % of steps skipped": (
-        "run.py", TOTAL, f"{TOTAL}\n    total -= max(1, round(total * 0.1))",
-    ),
-    "reference in fp32": ("run.py", HALF, "half = False"),
-    "reference, rate x 1.1": ("run.py", 'self.peak = config["optimizer"]["lr"]', 'self.peak = 1.1 * config["optimizer"]["lr"]'),
+    "rate x 1.1": (("run.py", PEAK, f"{PEAK} * 1.1"),),
 }  # fmt: skip
+AT_ONCE = 3  # their time does not count
+ANCHOR_RUNS = 3
+SUM = """
+import os, torch, torch.distributed as dist
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+dist.init_process_group("nccl")
+x = torch.full((64 << 20,), 1.0 + dist.get_rank(), device="cuda")
+dist.all_reduce(x)
+start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+start.record()
+for _ in range(10):
+    dist.all_reduce(x)
+end.record()
+torch.cuda.synchronize()
+print(dist.get_rank(), torch.cuda.get_device_name(), "256 MiB summed in", start.elapsed_time(end) / 10, "ms")
+dist.destroy_process_group()
+"""
 
 
 class Bench:
-    def __init__(self, arguments: argparse.Namespace) -> None:
-        self.path, self.budget_s = arguments.out, arguments.seconds
-        self.name, self.started = arguments.profile, time.monotonic()
-        self.environment = self.tolerant(load_environment("llm_foundry"))
-        self.profile = self.environment.card.profile(self.name)
-        device = device_fingerprint(self.profile.device)
+    """One kind of measurement, written down after every step."""
+
+    def __init__(self, folder: Path, what: str) -> None:
+        self.folder, self.path = folder, folder / f"llm_foundry-{what}.json"
+        self.environment, self.started = load_environment("llm_foundry"), time.monotonic()
+        self.profile = self.environment.card.profile("gpu")
+        self.reference = self.environment.card.folder / "hidden" / "reference"
+        device = device_fingerprint("cuda")
         self.found: dict[str, Any] = {
-            "device": device.gpu or device.cpu, "driver": device.driver, "date": f"{datetime.now(UTC):%Y-%m-%d}",
-            "torch": torch.__version__, "profile": self.name, "parameters": dict(self.profile.parameters),
-            "raw_s": {"start": [], "reference": []}, "seconds": {}, "drift": {}, "steps": [], "left_out": [],
+            "device": device.gpu, "gpus": device.gpus, "driver": device.driver,
+            "date": f"{datetime.now(UTC):%Y-%m-%d}", "torch": torch.__version__, "profile": "gpu",
         }  # fmt: skip
 
-    def tolerant(self, environment: Environment) -> Environment:
-        """The environment with one variant and tolerances that nothing misses: drift is what is measured."""
-        card = environment.card
-        profile = card.profile(self.name)
-        wide = {"tolerance": 1e9, "loss_tolerance": 1e9, "pool": 1}
-        profile = profile.model_copy(update={"parameters": profile.parameters | wide})
-        return type(environment)(card.model_copy(update={"profiles": {self.name: profile}}))
-
-    def step(self, name: str, work: Callable[[], None], needs_s: float) -> None:
-        elapsed = time.monotonic() - self.started
-        if elapsed + needs_s > self.budget_s:
-            self.found["left_out"].append(name)
-        else:
-            work()
-            took = time.monotonic() - self.started - elapsed
-            self.found["steps"].append([name, round(took, 1)])
-            print(name, f"{took:.1f} s", flush=True)
+    def keep(self, **more: object) -> None:
+        self.found |= {**more, "seconds_so_far": round(time.monotonic() - self.started, 1)}
         self.path.write_text(json.dumps(self.found, indent=1, default=str) + "\n")
+        print(more, flush=True)
 
-    def score(self, name: str, folder: Path, runner: LocalRunner) -> None:
-        result = score_submission(
-            self.environment, folder, self.name, runner, on_error=lambda _, t: print(t)
-        )
-        self.found["raw_s"][name].append(result.raw)
-        self.found["seconds"][name] = round(result.seconds, 1)
-        self.found["drift"].setdefault(
-            f"score of {name}", dict(result.details) | {"message": result.message}
-        )
-        print(result.outcome, result.message, flush=True)
+    def distances(self, runner: LocalRunner) -> None:
+        """Fill the pool, then let the reference run with its changes."""
+        pool = Pool(self.profile)
+        print(f"base model in {pool.base.name}", flush=True)
+        with ThreadPoolExecutor(AT_ONCE) as at_once:
+            missing = range(len(pool.names()), self.profile.integer("pool"))
+            list(at_once.map(lambda _: pool.add(runner), missing))
+            self.keep(
+                pool=[json.loads(p.read_text()) for p in pool.folder.glob("v*/timed/cost.json")]
+            )
+            changes = [(kind, name) for kind in (HONEST, CHEATS) for name in kind]
+            rows = {"honest": {}, "cheats": {}}
 
-    def drift(self, name: str, folder: Path, runner: LocalRunner) -> None:
-        (variants,) = Pool(self.profile).variants()
-        file, old, new = CHANGES[name]
-        with tempfile.TemporaryDirectory() as scratch:
-            changed = Path(scratch) / "submission"
-            shutil.copytree(folder, changed)
-            text = (changed / file).read_text()
-            assert old in text, name
-            (changed / file).write_text(text.replace(old, new, 1) if old else text)
-            variant = variants[TIMED]
-            with finetune(changed, variant, runner, self.profile) as run:
-                found = measure_drift(run.output, variant.truth, variant.base, self.profile.device)
-                losses = json.loads((run.output / LOSSES).read_text())
-                same = len(losses) == len(json.loads((variant.truth / LOSSES).read_text()))
-                gap = loss_gap(run.output / LOSSES, variant.truth / LOSSES) if same else None
-                self.found["drift"][name] = found | {
-                    "loss_gap": gap,
-                    "wall_s": run.wall_s,
-                    "losses": losses[:1] + losses[-1:],
-                }
-        print({k: float(f"{v:.3g}") for k, v in found.items()}, flush=True)
+            def measured(change: tuple[dict, str]) -> None:
+                kind, name = change
+                with honest.patched(self.reference, kind[name]) as folder:
+                    row = honest.measure(folder, self.profile, runner)
+                rows["honest" if kind is HONEST else "cheats"][name] = row
+                self.keep(**rows)
+
+            list(at_once.map(measured, changes))
+
+    def anchors(self, runner: LocalRunner) -> None:
+        """Score start and reference in turn."""
+        results = []
+
+        def tell(progress: Any) -> None:
+            results.append(progress.result)
+            self.keep(scores=[[r.raw, round(r.seconds, 1), r.details] for r in results])
+
+        anchors = measure_anchors(
+            self.environment, "gpu", runner, runs=ANCHOR_RUNS, on_progress=tell
+        )
+        anchors.save(self.folder / "llm_foundry")
+        scale = anchors.scale(self.environment.card)
+        raw = {"start": anchors.start, "reference": anchors.reference}
+        self.keep(
+            isolation=anchors.isolation,
+            raw_s=raw,
+            normalised={k: [round(scale.normalize(r), 4) for r in v] for k, v in raw.items()},
+            seconds_a_score=anchors.score_call_s,
+        )
+
+    def parallel(self, runner: LocalRunner) -> None:
+        """Score on all GPUs against truths that one GPU made; tolerances that nothing misses."""
+        self.keep(summed=summed(runner, self.found["gpus"]))
+        environment = tolerant(self.environment)
+        solutions = {"reference": self.reference, "start": self.environment.card.folder / "agent"}
+        for name in ("reference", "start", "reference", "start"):
+            result = score_submission(
+                environment, solutions[name], "gpu", runner, on_error=lambda _, trace: print(trace)
+            )
+            rows = self.found.get(name, [])
+            rows.append([result.raw, round(result.seconds, 1), result.message, result.details])
+            self.keep(**{name: rows})
+
+
+def summed(runner: LocalRunner, gpus: int) -> str:
+    """Let one process for each GPU of a sandbox add up a tensor; gives what they print."""
+    with TemporaryDirectory() as scratch:
+        folder = Path(scratch) / "workspace"
+        folder.mkdir()
+        (folder / "sum.py").write_text(SUM)
+        launch = f"export NCCL_SOCKET_IFNAME=lo NCCL_DEBUG=WARN; python -m torch.distributed.run --nproc_per_node={gpus}"
+        result = runner.run(
+            ["bash", "-c", f"{launch} --master_addr=127.0.0.1 --master_port=29500 sum.py"],
+            workspace=folder,
+            limits=Limits(memory_bytes=64 << 30, processes=4096, tmp_bytes=8 << 30),
+            device="cuda",
+        )
+    return result.output.decode(errors="replace")[-4000:]
+
+
+def tolerant(environment: Environment) -> Environment:
+    """The environment with tolerances that nothing misses: distances are what is measured."""
+    profile = environment.card.profile("gpu")
+    wide = {"tolerance": 1e9, "loss_tolerance": 1e9, "ahead_tolerance": 1e9}
+    profile = profile.model_copy(update={"parameters": profile.parameters | wide})
+    return type(environment)(environment.card.model_copy(update={"profiles": {"gpu": profile}}))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--profile", default="gpu")
-    parser.add_argument("--seconds", type=float, default=225)
-    bench = Bench(parser.parse_args())
-    start, reference = (bench.environment.card.folder / f for f in ("agent", "hidden/reference"))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("what", choices=("distances", "anchors", "parallel"))
+    options = parser.parse_args()
+    bench = Bench(options.folder, options.what)
+    measure: Callable[[LocalRunner], None] = getattr(bench, options.what)
     with LocalRunner() as runner:
-        bench.found["isolation"] = str(runner.mode)
-        bench.step("pool of one variant", lambda: Pool(bench.profile).fill(1, runner), 0)
-        costs = [
-            json.loads(p.read_text()) for p in Pool(bench.profile).folder.glob("v*/timed/cost.json")
-        ]
-        bench.found["start_runs_of_the_pool"] = costs
-        slow_s = bench.found["steps"][0][1]
-        quick_s = slow_s / 2
-        for number in (1, 2):
-            bench.step(
-                f"reference {number}", lambda: bench.score("reference", reference, runner), quick_s
-            )
-            quick_s = bench.found["steps"][-1][1]
-        for name in CHANGES:
-            bench.step(name, lambda name=name: bench.drift(name, reference, runner), quick_s)
-        for number in (1, 2, 3):
-            bench.step(f"start {number}", lambda: bench.score("start", start, runner), slow_s)
-        bench.step("reference 3", lambda: bench.score("reference", reference, runner), quick_s)
-    raw = {name: [r for r in rows if r] for name, rows in bench.found["raw_s"].items()}
-    if all(raw.values()):
-        scale = bench.environment.card.score.scale(
-            *(median(raw[k]) for k in ("start", "reference"))
-        )
-        bench.found["normalised"] = {
-            k: [round(scale.normalize(r), 4) for r in rows] for k, rows in raw.items()
-        }
-    bench.path.write_text(json.dumps(bench.found, indent=1, default=str) + "\n")
+        measure(runner)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Measure prefix_sum's anchors on this GPU, and score the fastest solution beside them.
+"""Measure prefix_sum's anchors on this GPU, and score the fastest solution SCORES times.
 
     PYTHONPATH=src python benchmarks/gpu/prefix_sum.py FOLDER [SCORES]
 
@@ -61,11 +61,11 @@ def main() -> None:
     with LocalRunner() as runner:
         anchors = measure_anchors(environment, "gpu", runner, runs=5)
         anchors.save(folder)
-        scale = anchors.scale(environment.card)
         best = []
         for _ in range(scores):
             best.append(score_submission(environment, HERE / "hidden/best", "gpu", runner))
-            print(best[-1].raw, best[-1].message, flush=True)
+            print(best[-1].raw, best[-1].message, best[-1].flags, flush=True)
+    scale = anchors.scale(environment.card)
     raw = {"start": anchors.start, "reference": anchors.reference, "best": [r.raw for r in best]}
     found |= {
         "isolation": anchors.isolation,

@@ -139,7 +139,7 @@ def assets(labels: tuple[str, ...]) -> None:
         name, _, profile = label.partition("/")
         environment = load_environment(name)
         with needs_extra("full"):
-            environment.fetch(environment.card.profile(profile))
+            environment.fetch(profile)
         missing = availability(environment)["why_not"].get(profile)
         click.echo(f"{label}: {missing or 'all is here'}")
     if not labels:

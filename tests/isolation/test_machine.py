@@ -13,9 +13,9 @@ import pytest
 
 import openrebench
 from openrebench.errors import RunnerUnavailable
-from openrebench.isolation import device, layout, probe, seccomp
+from openrebench.isolation import cuda, device, layout, probe, seccomp
 from openrebench.isolation.local import LocalRunner, worker_site_packages
-from openrebench.isolation.runner import IsolationMode
+from openrebench.isolation.runner import IsolationMode, Limits
 
 REPO = Path(openrebench.__file__).parents[2]
 
@@ -126,3 +126,50 @@ def test_an_ordinary_user_is_protected_too() -> None:
     )
     assert done.returncode == 0, done.stdout[-3000:]
     assert "passed" in done.stdout
+
+
+SMI = {
+    "--query-gpu=index,uuid,name,driver_version": [
+        ["0", "GPU-aa", "NVIDIA H200", "580.1"],
+        ["1", "GPU-bb", "NVIDIA H200", "580.1"],
+    ],
+    "--query-compute-apps=pid,gpu_uuid": [["11", "GPU-aa"], ["12", "GPU-bb"]],
+}
+
+
+@pytest.mark.parametrize(
+    ("visible", "slug", "cards", "processes"),
+    [
+        (None, "2-nvidia-h200", [0, 1], {11, 12}),
+        ("0, 1", "2-nvidia-h200", [0, 1], {11, 12}),
+        ("1", "nvidia-h200", [1], {12}),
+        ("GPU-a", "nvidia-h200", [0], {11}),
+        ("", "no-gpu", [], set()),
+    ],
+)
+def test_what_cuda_visible_devices_names_is_ours(
+    visible: str | None, slug: str, cards: list[int], processes: set[int], monkeypatch
+) -> None:
+    monkeypatch.setattr(device, "_asked", lambda query, _: SMI[query])
+    monkeypatch.setattr(Path, "glob", lambda *_: [Path(f"/dev/nvidia{k}") for k in (0, 1)])
+    monkeypatch.delenv(device.VISIBLE, raising=False)
+    if visible is not None:
+        monkeypatch.setenv(device.VISIBLE, visible)
+    found = device.device_fingerprint.__wrapped__("cuda")
+    assert (found.slug, found.gpus, found.available) == (slug, len(cards), bool(cards))
+    files = [name for name in cuda.cuda_devices() if name not in cuda.CONTROL_DEVICES]
+    assert files == [f"/dev/nvidia{card}" for card in cards]
+    assert device.processes_on_gpu() == processes
+
+
+def test_of_our_environment_only_switches_of_gpus_reach_a_sandbox(monkeypatch) -> None:
+    monkeypatch.setenv("NCCL_NVLS_ENABLE", "0")
+    monkeypatch.setenv("SOME_API_KEY", "secret")
+    limits = Limits()
+    for devices, expected in (((), None), (("/dev/nvidia0",), "0")):
+        spec = layout.BoxSpec(
+            argv=("true",), mode=IsolationMode.LANDLOCK, limits=limits, devices=devices
+        )
+        inside = layout.environment(spec)
+        assert inside.get("NCCL_NVLS_ENABLE") == expected
+        assert "SOME_API_KEY" not in inside

@@ -9,8 +9,9 @@ import os
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median, stdev
+from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from openrebench.core.card import TaskCard
 from openrebench.core.scale import ScoreScale
@@ -18,6 +19,7 @@ from openrebench.errors import AnchorsMissing
 
 HOME_VARIABLE = "OPENREBENCH_HOME"
 MIN_RUNS = 5
+MIN_SLOW_RUNS, SLOW_S = 3, 60.0  # where one score call takes minutes
 SPREAD_SDS = 4.0
 SPREAD_FLOOR = 0.02
 
@@ -26,8 +28,9 @@ class Anchors(BaseModel):
     """Start and reference of one environment, version and profile on one kind of device.
 
     Attributes:
-        start: Raw scores of the starting solution, one per run.
-        reference: Raw scores of the reference solution, one per run.
+        start: Raw scores of the starting solution, one per run: at least 5, or 3 where a score
+            call takes over a minute.
+        reference: Raw scores of the reference solution, likewise.
         score_call_s: Wall seconds of one score call of the starting solution.
         conditions: How the machine was while measuring.
         final_start: Raw score of the starting solution on the final split; None without one.
@@ -42,8 +45,8 @@ class Anchors(BaseModel):
     profile: str
     device: str
     unit: str
-    start: tuple[float, ...] = Field(min_length=MIN_RUNS)
-    reference: tuple[float, ...] = Field(min_length=MIN_RUNS)
+    start: tuple[float, ...]
+    reference: tuple[float, ...]
     score_call_s: float
     measured_at: datetime = Field(default_factory=lambda: datetime.now(UTC))
     hardware: dict[str, str | int | float]
@@ -53,6 +56,14 @@ class Anchors(BaseModel):
     final_start: float | None = None
     final_reference: float | None = None
     waypoints: dict[str, float] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _check_runs(self) -> Self:
+        fewest = MIN_SLOW_RUNS if self.score_call_s > SLOW_S else MIN_RUNS
+        runs = min(len(self.start), len(self.reference))
+        if runs < fewest:
+            raise ValueError(f"{runs} runs; anchors need at least {fewest} of each solution")
+        return self
 
     def scale(self, card: TaskCard, *, final: bool = False) -> ScoreScale:
         """Give the scale that these anchors span: medians of the runs.

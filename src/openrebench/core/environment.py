@@ -50,7 +50,7 @@ class Environment(ABC):
         """Say in one sentence why this machine can't run the profile, or None if it can."""
         return None
 
-    def fetch(self, profile: Profile) -> None:  # noqa: B027
+    def fetch(self, profile: str) -> None:  # noqa: B027
         """Get or make on this machine what the profile needs beyond what ships.
 
         Raises:

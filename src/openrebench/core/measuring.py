@@ -47,7 +47,7 @@ def measure_anchors(
         environment: Whose anchors.
         profile: At which size.
         runner: Runs the submissions.
-        runs: Runs of each solution, at least 5.
+        runs: Runs of each solution, at least 5, or 3 where a score call takes over a minute.
         on_progress: Told after each run.
 
     Raises:

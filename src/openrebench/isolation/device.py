@@ -13,12 +13,14 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
 LOCK_NAME = "openrebench-score.lock"
 LOCK_FOLDER = Path("/run/lock")
 QUERY_TIMEOUT_S = 20
+VISIBLE = "CUDA_VISIBLE_DEVICES"  # indices, or beginnings of UUIDs
 _holds_permit: ContextVar[bool] = ContextVar("openrebench_holds_permit", default=False)
 
 
@@ -26,7 +28,7 @@ class Device(BaseModel):
     """Hardware that scores depend on.
 
     Attributes:
-        slug: Name fit for files; equal on equal hardware.
+        slug: Name fit for files; equal on equal hardware, and as many GPUs of it.
         available: Whether this machine has such a device.
         cores: CPU cores that this process may use.
         gpu: Name of the first GPU, empty for a CPU.
@@ -60,17 +62,18 @@ def device_fingerprint(kind: str) -> Device:
     if kind == "cpu":
         slug = _slug(f"{cpu} {cores} cores")
         return Device(slug=slug, available=True, cpu=cpu, cores=cores, memory_gib=memory_gib)
-    gpus = _gpus()
-    name, driver = gpus[0] if gpus else ("", "")
+    gpus = visible_gpus()
+    first = gpus[0] if gpus else Gpu("", "", "no GPU", "")
+    several = f"{len(gpus)} " if len(gpus) > 1 else ""
     return Device(
-        slug=_slug(name) if gpus else "no-gpu",
+        slug=_slug(several + first.name),
         available=bool(gpus),
         cpu=cpu,
         cores=cores,
         memory_gib=memory_gib,
-        gpu=name,
+        gpu=first.name if gpus else "",
         gpus=len(gpus),
-        driver=driver,
+        driver=first.driver,
     )
 
 
@@ -156,13 +159,28 @@ def _memory_gib() -> float:
 
 
 def processes_on_gpu() -> set[int]:
-    """Ids of the processes that compute on a GPU now, as far as this machine shows them."""
-    return {int(pid) for (pid,) in _asked("--query-compute-apps=pid", 1) if pid.isdigit()}
+    """Ids of the processes that compute on our GPUs now, as far as this machine shows them."""
+    ours = {gpu.uuid for gpu in visible_gpus()}
+    rows = _asked("--query-compute-apps=pid,gpu_uuid", 2)
+    return {int(pid) for pid, uuid in rows if pid.isdigit() and uuid in ours}
 
 
-def _gpus() -> list[tuple[str, str]]:
-    """Name and driver version of each GPU."""
-    return [(name, driver) for name, driver in _asked("--query-gpu=name,driver_version", 2)]
+class Gpu(NamedTuple):
+    """A GPU, as nvidia-smi names it."""
+
+    number: str
+    uuid: str
+    name: str
+    driver: str
+
+
+def visible_gpus() -> list[Gpu]:
+    """List the GPUs that are ours to use: all, or those that CUDA_VISIBLE_DEVICES names."""
+    found = [Gpu(*row) for row in _asked("--query-gpu=index,uuid,name,driver_version", 4)]
+    if VISIBLE not in os.environ:
+        return found
+    wanted = [name.strip() for name in os.environ[VISIBLE].split(",") if name.strip()]
+    return [g for g in found if g.number in wanted or g.uuid.startswith(tuple(wanted))]
 
 
 def _asked(query: str, columns: int) -> list[list[str]]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from openrebench.errors import RunnerUnavailable
+from openrebench.isolation.cuda import cuda_switches
 from openrebench.isolation.runner import IsolationMode, Limits
 
 WORKER_ENV_VARIABLE = "OPENREBENCH_WORKER_ENV"
@@ -50,7 +51,8 @@ class BoxSpec:
         binds: What of the host is visible besides the system and the worker environment. As
             root, writable ones are given to the sandbox's user.
         tmpfs: Further empty writable folders of at most `tmp_bytes`.
-        env: Added to the minimal environment; nothing of ours is passed.
+        env: Added to the minimal environment; of ours only `cuda_switches` are passed, and only
+            with devices.
         pass_fds: Descriptors that the command gets, under the same numbers.
         stdin: Descriptor to read from; nothing if None.
         stdout: Descriptor for standard output and error; captured and capped if None.
@@ -114,6 +116,7 @@ def environment(spec: BoxSpec) -> dict[str, str]:
         "TMPDIR": TMP,
         "USER": "worker",
         "LANG": "C.UTF-8",
+        **(cuda_switches() if spec.devices else {}),
         **spec.env,
     }
 

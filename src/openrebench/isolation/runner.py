@@ -115,9 +115,10 @@ class Runner(Protocol):
             argv: Command; `python` is the worker environment's interpreter.
             workspace: Folder mounted read-write as the working directory `/workspace`.
             limits: Ends the run when exceeded.
-            env: Further environment variables; nothing of the host's is passed.
+            env: Further environment variables; of the host's, those in `cuda.SWITCHES` are passed
+                with `cuda`, and nothing else.
             stdin: What the command reads.
-            device: `cuda` lets it use the machine's GPUs.
+            device: `cuda` lets it use the machine's GPUs, or those that CUDA_VISIBLE_DEVICES names.
             pauses: What to do now and then while the run stands still.
 
         Raises:

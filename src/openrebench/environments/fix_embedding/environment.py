@@ -31,9 +31,14 @@ class FixEmbedding(Environment):
         """Say what the profile misses here."""
         return source.unavailable(profile)
 
-    def fetch(self, profile: Profile) -> None:
-        """Get or make base models and text that do not ship."""
-        source.fetch(profile)
+    def fetch(self, profile: str) -> None:
+        """Get or make base models, text and the reference that do not ship."""
+        found = self.card.profile(profile)
+        source.fetch(found)
+        if found.parameters["source"] == "made":
+            from openrebench.environments.fix_embedding.hidden import build_reference
+
+            build_reference.build(profile, made_reference(profile))
 
     def prepare(self, workspace: Path, profile: Profile, *, seed: Seed) -> None:
         """Write the damaged model, the small one and some text; the damage is the seed's secret."""
@@ -59,7 +64,7 @@ class FixEmbedding(Environment):
         if not (folder / SUBMITTED).is_file():
             raise ReBenchError(
                 f"{self.card.label(profile)} has no reference on this machine; where there is a "
-                f"recipe, this makes it: python -m {__package__}.hidden.build_reference {profile}"
+                f"recipe, this makes it: re-bench assets {self.card.label(profile)}"
             )
         return folder
 

@@ -11,6 +11,7 @@ from openrebench.environments.gpt2_qa import contest, full, sources, workspace_f
 from openrebench.environments.gpt2_qa.contest import Contest
 from openrebench.environments.gpt2_qa.metering import MeteredJudge, beyond, used
 from openrebench.environments.gpt2_qa.sampling import Sampling, read_sampling
+from openrebench.isolation.local import LocalRunner
 from openrebench.isolation.runner import Runner
 from openrebench.textbase.source import one_thread
 
@@ -34,14 +35,17 @@ class Gpt2Qa(Environment):
         """Say what the profile misses here."""
         return sources.unavailable(profile)
 
-    def fetch(self, profile: Profile) -> None:
-        """Get the published models and questions, or train models on this machine's GPU."""
-        if profile.parameters["source"] == "hub":
-            full.fetch(profile, sources.folder(profile))
-        elif profile.parameters["source"] == "made":
-            from openrebench.environments.gpt2_qa.hidden import make_gpu
+    def fetch(self, profile: str) -> None:
+        """Get the published models and questions, or make models and the reference on this GPU."""
+        found = self.card.profile(profile)
+        if found.parameters["source"] == "hub":
+            full.fetch(found, sources.folder(found))
+        elif found.parameters["source"] == "made":
+            from openrebench.environments.gpt2_qa.hidden import make_gpu, run_reference
 
-            make_gpu.make(profile, make_gpu.Plan(), sources.folder(profile))
+            make_gpu.make(found, make_gpu.Plan(), sources.folder(found))
+            with LocalRunner() as runner:
+                run_reference.make(self, profile, runner)
 
     def reference(self, profile: str) -> Path:
         """Give the folder of the reference: beside the models where those are made here."""

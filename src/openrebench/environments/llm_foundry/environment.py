@@ -36,12 +36,13 @@ class LlmFoundry(Environment):
             return source.unavailable(profile) or full.missing(profile)
         return source.unavailable(profile)
 
-    def fetch(self, profile: Profile) -> None:
+    def fetch(self, profile: str) -> None:
         """Fill this machine's pool of secret variants; get what does not ship first."""
-        if profile.parameters["base"] == "hub":
-            full.fetch(profile)
+        found = self.card.profile(profile)
+        if found.parameters["base"] == "hub":
+            full.fetch(found)
         with LocalRunner() as runner:
-            Pool(profile).fill(profile.integer("pool"), runner)
+            Pool(found).fill(found.integer("pool"), runner)
 
     def prepare(self, workspace: Path, profile: Profile, *, seed: Seed) -> None:
         """Write the base model, the configuration, and rows to try things on."""

@@ -29,22 +29,40 @@ ALL = "all"
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """How far an output lies from the truth.
+class Distance:
+    """How far weights `w` lie from the truth `w_ref`, by group of tensors and over all of them.
+
+    Rounding scatters weights to all sides, so it shows in `drift` and hardly in `ahead`; steps that
+    are left out, or of another size, show in both.
 
     Args:
-        drift: `||w - w_ref|| / ||w_ref - w_init||` by group of tensors, and over all of them.
-        loss_gap: Largest difference of a step's training loss, in nats; None if not looked at.
+        drift: `||w - w_ref|| / ||w_ref - w_init||`, 0 for the truth.
+        ahead: `(w - w_ref) . (w_ref - w_init) / ||w_ref - w_init||**2`: 0 for the truth, -0.05 if
+            the last twentieth of a straight way was not gone.
     """
 
     drift: Mapping[str, float]
+    ahead: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How an output compares with the truth.
+
+    Args:
+        distance: Of its weights.
+        loss_gap: Largest difference of a step's training loss, in nats; None if not looked at.
+    """
+
+    distance: Distance
     loss_gap: float | None
 
     def details(self) -> dict[str, Any]:
         """Give it as plain data."""
-        drift = {name: float(f"{value:.3g}") for name, value in self.drift.items()}
-        gap = None if self.loss_gap is None else float(f"{self.loss_gap:.3g}")
-        return {"drift": drift, "loss_gap": gap}
+        gap = None if self.loss_gap is None else _three_digits(self.loss_gap)
+        found = {"drift": self.distance.drift, "ahead": self.distance.ahead}
+        rounded = {k: {g: _three_digits(v) for g, v in by.items()} for k, by in found.items()}
+        return {**rounded, "loss_gap": gap}
 
 
 def judge(output: Path, truth: Path, base: Path, profile: Profile) -> Verdict:
@@ -54,17 +72,10 @@ def judge(output: Path, truth: Path, base: Path, profile: Profile) -> Verdict:
         InvalidSubmission: It can't be loaded strictly, its weights drift or its losses differ by
             more than the profile's tolerances.
     """
-    drift = measure_drift(output, truth, base, profile.device)
-    tolerance = float(profile.parameters["tolerance"])
-    worst = max(drift, key=lambda name: drift[name])
-    if not drift[worst] <= tolerance:
-        raise InvalidSubmission(
-            Reason.WRONG_OUTPUT,
-            f"the trained weights differ from those of the given repository: relative distance "
-            f"{drift[worst]:.0e} ({worst}); allowed is {tolerance:g}",
-        )
+    distance = measure_distance(output, truth, base, profile.device)
+    _check_distance(distance, profile)
     if "loss_tolerance" not in profile.parameters:
-        return Verdict(drift, None)
+        return Verdict(distance, None)
     gap = loss_gap(output / LOSSES, truth / LOSSES)
     allowed = float(profile.parameters["loss_tolerance"])
     if not gap <= allowed:
@@ -73,11 +84,30 @@ def judge(output: Path, truth: Path, base: Path, profile: Profile) -> Verdict:
             f"{OUTPUT}/{LOSSES} does not hold the training loss of every batch: one is off by "
             f"{gap:.0e}; allowed is {allowed:g}",
         )
-    return Verdict(drift, gap)
+    return Verdict(distance, gap)
 
 
-def measure_drift(output: Path, truth: Path, base: Path, device: str = "cpu") -> dict[str, float]:
-    """Give the drift of each group, and over all tensors.
+def _check_distance(distance: Distance, profile: Profile) -> None:
+    """Refuse weights that lie too far from the truth; `ahead` counts where rounding is coarse."""
+    drift, tolerance = distance.drift, float(profile.parameters["tolerance"])
+    worst = max(drift, key=lambda group: drift[group])
+    if not drift[worst] <= tolerance:
+        raise InvalidSubmission(
+            Reason.WRONG_OUTPUT,
+            f"the trained weights differ from those of the given repository: relative distance "
+            f"{drift[worst]:.0e} ({worst}); allowed is {tolerance:g}",
+        )
+    ahead, allowed = distance.ahead[ALL], float(profile.parameters.get("ahead_tolerance", math.inf))
+    if not abs(ahead) <= allowed:
+        raise InvalidSubmission(
+            Reason.WRONG_OUTPUT,
+            f"training went {abs(ahead):.1%} {'further' if ahead > 0 else 'less far'} than with "
+            f"the given repository; allowed is {allowed:.1%}",
+        )
+
+
+def measure_distance(output: Path, truth: Path, base: Path, device: str = "cpu") -> Distance:
+    """Compare weights, by group and over all tensors.
 
     Args:
         output: Folder of the weights to judge.
@@ -89,7 +119,7 @@ def measure_drift(output: Path, truth: Path, base: Path, device: str = "cpu") ->
         InvalidSubmission: Names, shapes or types are not the truth's, or a number is not finite.
     """
     apart = {name: 0.0 for name in (*GROUPS, ALL)}
-    moved = dict(apart)
+    moved, along = dict(apart), dict(apart)
     with (
         weights.submitted(output, truth) as theirs,
         weights.own(truth) as right,
@@ -99,12 +129,16 @@ def measure_drift(output: Path, truth: Path, base: Path, device: str = "cpu") ->
         for name in right:
             reference = right.tensor(name).to(device)
             value = _checked(theirs.tensor(name), name, reference)
-            first = start.tensor(name).to(device)
-            distances = _squared(value, reference), _squared(reference, first)
+            off = value.double() - reference.double()
+            way = reference.double() - start.tensor(name).to(device).double()
             for group in {group_of(name), ALL}:
-                apart[group] += distances[0]
-                moved[group] += distances[1]
-    return {group: _ratio(apart[group], moved[group]) for group in apart}
+                apart[group] += float(off.square().sum())
+                moved[group] += float(way.square().sum())
+                along[group] += float((off * way).sum())
+    return Distance(
+        drift={group: math.sqrt(_ratio(apart[group], moved[group])) for group in apart},
+        ahead={group: _ratio(along[group], moved[group]) for group in apart},
+    )
 
 
 def group_of(name: str) -> str:
@@ -138,15 +172,15 @@ def loss_gap(found: Path, truth: Path) -> float:
     return math.inf if math.isnan(gap) or not all(map(math.isfinite, values)) else gap
 
 
-def _squared(a: "Tensor", b: "Tensor") -> float:
-    return float((a.double() - b.double()).square().sum())
+def _three_digits(value: float) -> float:
+    return float(f"{value:.3g}")
 
 
 def _ratio(apart: float, moved: float) -> float:
-    """Divide distances; a group that does not move in the truth may not move at all."""
+    """Divide squared distances; a group that does not move in the truth may not move at all."""
     if moved == 0.0:
         return 0.0 if apart == 0.0 else math.inf
-    return math.sqrt(apart / moved)
+    return apart / moved
 
 
 def _checked(value: "Tensor", name: str, reference: "Tensor") -> "Tensor":

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 LOOKED_AT = 65_536  # secret positions gathered while the clock runs
 CLOCK_ERROR_MS = 0.03  # of the calibrated clock, against events of an honest kernel
 CLOCK_ERROR = 0.03  # likewise, of a time of milliseconds
+ROOM = 0.6  # of the card's memory, for inputs and outputs; the rest is the solution's
+BYTES_OF_A_PAIR = 3 * 4  # for each number: our copy of the input, and the shared input and output
 COPIES = 200  # 40 ms of them: the first are slow, since an idle card has low clocks
 
 
@@ -35,10 +37,10 @@ def score_on_gpu(submission: Path, runner: Runner, profile: Profile, seed: Seed)
     Args:
         submission: Snapshot of the submission's files.
         runner: Runs the submission.
-        profile: Has `n`, `pairs`, `warm_calls` and `timed_calls`.
+        profile: Has `n`, `pairs` (at most), `warm_calls` and `timed_calls`.
         seed: All randomness of this score.
     """
-    n, pairs = profile.integer("n"), profile.integer("pairs")
+    n, pairs = profile.integer("n"), fitting_pairs(profile)
     strangers = processes_on_gpu() - {os.getpid()}
     inputs = [timed_input(seed, 0, j, n) for j in range(pairs)]
     spots = [positions(seed, f"calibration {j}", n) for j in range(pairs)]
@@ -48,7 +50,7 @@ def score_on_gpu(submission: Path, runner: Runner, profile: Profile, seed: Seed)
         worker.load("solution", "prefix_sum", n=n, pairs=pairs)
         for name, x in correctness_inputs(seed):
             _checked_go(worker, [_on_device(x)], seed, name)
-        goes = _timed(worker, profile, seed)
+        goes = _timed(worker, profile, pairs, seed)
     times_ms = [(go.elapsed_s - trivial) * 1e3 / pairs for go in goes]
     raw, events_ms = _median(times_ms), _median([go.events_s * 1e3 / pairs for go in goes])
     floor_ms = copy_ms(n)
@@ -82,9 +84,18 @@ def _flags(
         yield f"nvml: {len(strangers)} other process(es) computed on this GPU when the score began"
 
 
-def _timed(worker: CudaWorker, profile: Profile, seed: Seed) -> list[Go]:
+def fitting_pairs(profile: Profile) -> int:
+    """Give the number of inputs of a go: the profile's, or what the card has room for."""
+    import torch
+
+    room = ROOM * torch.cuda.get_device_properties(0).total_memory
+    most = int(room) // (profile.integer("n") * BYTES_OF_A_PAIR)
+    return max(1, min(profile.integer("pairs"), most))
+
+
+def _timed(worker: CudaWorker, profile: Profile, pairs: int, seed: Seed) -> list[Go]:
     """Make warm and timed goes, which the worker can't tell apart; check every output."""
-    n, pairs = profile.integer("n"), profile.integer("pairs")
+    n = profile.integer("n")
     warm, timed = profile.integer("warm_calls"), profile.integer("timed_calls")
     goes = []
     for k in range(warm + timed):

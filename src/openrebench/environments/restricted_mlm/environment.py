@@ -38,9 +38,9 @@ class RestrictedMLM(Environment):
         """Say what the profile misses here."""
         return source.unavailable(profile)
 
-    def fetch(self, profile: Profile) -> None:
+    def fetch(self, profile: str) -> None:
         """Get or make base models and text that do not ship."""
-        source.fetch(profile)
+        source.fetch(self.card.profile(profile))
 
     def prepare(self, workspace: Path, profile: Profile, *, seed: Seed) -> None:
         """Add the text, the sizes and the checker to the workspace."""

@@ -38,6 +38,12 @@ PLAN: dict[str, Plan] = {
 }
 
 
+def build(name: str, folder: Path) -> None:
+    """Write the reference of a size into a folder."""
+    model = built(name, find_card("fix_embedding").profile(name), Seed.fresh())
+    weights.save_weights(folder / SUBMITTED, model)
+
+
 def built(name: str, profile: Profile, seed: Seed) -> GPT:
     """Damage the large model with a seed, and repair it again."""
     large, little = source.model(profile, "large"), source.model(profile, "little")
@@ -54,10 +60,9 @@ def main() -> None:
         sys.exit(f"fix_embedding/{name} has no recipe for a reference; it has: {', '.join(PLAN)}")
     torch.set_num_threads(1)
     started = time.process_time()
-    model = built(name, find_card("fix_embedding").profile(name), Seed.fresh())
     usual = HERE / "reference" if name == "small" else made_reference(name)
     folder = Path((*sys.argv[2:], str(usual))[0])
-    weights.save_weights(folder / SUBMITTED, model)
+    build(name, folder)
     print(f"{folder / SUBMITTED} in {time.process_time() - started:.0f} s of CPU")
 
 

@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 from openrebench.core.catalog import load_environment
+from openrebench.core.environment import Environment
 from openrebench.core.seed import Seed
 from openrebench.core.service import journal_of, open_door
 from openrebench.core.workspace import stage
@@ -22,21 +23,40 @@ from openrebench.isolation.local import LocalRunner
 from openrebench.isolation.runner import Limits
 
 HERE = Path(__file__).parent
-LIMIT_S = 580.0
+LIMITS = Limits(call_timeout_s=580, memory_bytes=32 << 30, processes=512)
+ROUNDS = 6
+
+
+def make(environment: Environment, profile: str, runner: LocalRunner, rounds: int = ROUNDS) -> dict:
+    """Solve, and put what comes of it where the profile's reference is looked for."""
+    with tempfile.TemporaryDirectory() as scratch:
+        command = ["solve.py", "--rounds", str(rounds)]
+        facts = solve(environment, Path(scratch), command, profile, runner)
+        target = environment.reference(profile)
+        target.mkdir(parents=True, exist_ok=True)
+        for name in environment.card.submission:
+            shutil.copyfile(Path(scratch, "workspace", name), target / name)
+    return facts
 
 
 def solve(
-    folder: Path, command: list[str], profile: str, runner: LocalRunner, given: Path | None = None
+    environment: Environment,
+    folder: Path,
+    command: list[str],
+    profile: str,
+    runner: LocalRunner,
+    given: Path | None = None,
 ) -> dict:
     """Solve in a fresh workspace below a folder; `given` is a file that goes in."""
-    environment, workspace = load_environment("gpt2_qa"), folder / "workspace"
+    workspace, found = folder / "workspace", environment.card.profile(profile)
     stage(environment, profile, workspace, seed=Seed.fresh())
     shutil.copyfile(HERE / "reference" / "solve.py", workspace / "solve.py")
     if given is not None:
         shutil.copyfile(given, workspace / given.name)
-    limits = Limits(call_timeout_s=LIMIT_S, memory_bytes=8 << 30, processes=64)
-    with open_door(environment, environment.card.profile(profile), folder, workspace):
-        done = runner.run(["python", *command], workspace=workspace, limits=limits)
+    with open_door(environment, found, folder, workspace):
+        done = runner.run(
+            ["python", *command], workspace=workspace, limits=LIMITS, device=found.device
+        )
     if done.returncode:
         print(f"{command[0]} ended with {done.returncode}; its finished rounds count")
     calls = used(journal_of(environment, folder).rows())
@@ -48,7 +68,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", type=Path)
     parser.add_argument("which", nargs="?", default="solve", choices=("solve", "starter"))
-    parser.add_argument("--rounds", type=int, default=6)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--done", type=int, default=0)
     parser.add_argument("--profile", default="small")
     options = parser.parse_args()
@@ -59,7 +79,8 @@ def main() -> None:
         command += ["--done", str(options.done)]
         given = options.out / f"round-{options.done}.safetensors"
     with LocalRunner() as runner, tempfile.TemporaryDirectory() as scratch:
-        facts = solve(Path(scratch), command, options.profile, runner, given)
+        environment = load_environment("gpt2_qa")
+        facts = solve(environment, Path(scratch), command, options.profile, runner, given)
         for path in Path(scratch, "workspace").glob("*.safetensors"):
             shutil.copyfile(path, options.out / path.name)
         shutil.copyfile(Path(scratch, "workspace", "sampling.json"), options.out / "sampling.json")

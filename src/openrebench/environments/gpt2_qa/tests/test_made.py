@@ -9,11 +9,14 @@ pytest.importorskip("tokenizers")
 
 from openrebench.core.card import Profile  # noqa: E402
 from openrebench.core.catalog import find_card, load_environment  # noqa: E402
+from openrebench.core.result import Outcome  # noqa: E402
+from openrebench.core.scoring import score_submission  # noqa: E402
 from openrebench.core.seed import Seed  # noqa: E402
 from openrebench.core.workspace import stage  # noqa: E402
 from openrebench.environments.gpt2_qa import sources  # noqa: E402
-from openrebench.environments.gpt2_qa.hidden import make_gpu  # noqa: E402
+from openrebench.environments.gpt2_qa.hidden import make_gpu, run_reference  # noqa: E402
 from openrebench.environments.gpt2_qa.hidden.making import Tuning  # noqa: E402
+from openrebench.isolation.local import LocalRunner  # noqa: E402
 
 FEW = Tuning(steps=2, batch=4, rate=1e-3, pairs=20)
 PLAN = make_gpu.Plan(
@@ -52,4 +55,9 @@ def test_models_are_made_and_an_attempt_is_staged_and_scored(
     stage(environment, "gpu", tmp_path / "workspace", seed=Seed.fresh())
     result = environment.score(tmp_path / "workspace", None, profile, seed=Seed.fresh())  # type: ignore[arg-type]
     assert 0.2 < result.raw < 0.8 and result.details["answers"] == 16
-    assert environment.reference("gpu") == sources.folder(profile) / "reference"
+    with LocalRunner() as runner:
+        facts = run_reference.make(environment, "gpu", runner, rounds=1)
+        assert facts["comparisons"] == 256 * 7  # a knock-out of 8 answers to each question
+        reference = environment.reference("gpu")
+        assert reference == sources.folder(profile) / "reference"
+        assert score_submission(environment, reference, "gpu", runner).outcome is Outcome.SCORED

@@ -23,7 +23,7 @@ from openrebench.core.catalog import find_card
 from openrebench.environments.llm_foundry import material
 from openrebench.environments.llm_foundry.hidden.pool import TIMED, Pool
 from openrebench.environments.llm_foundry.runs import finetune
-from openrebench.environments.llm_foundry.verdict import LOSSES, loss_gap, measure_drift
+from openrebench.environments.llm_foundry.verdict import LOSSES, loss_gap, measure_distance
 from openrebench.errors import InvalidSubmission
 from openrebench.isolation.local import LocalRunner
 from openrebench.isolation.runner import Runner
@@ -149,16 +149,20 @@ def measure(folder: Path, profile: Profile, runner: Runner) -> dict[str, object]
     """Give drift, loss gap and CPU seconds of a repository on the first timed variant."""
     variant = Pool(profile).variants()[0][TIMED]
     with finetune(folder, variant, runner, profile) as finished:
-        drift = measure_drift(finished.output, variant.truth, variant.base)
+        distance = measure_distance(
+            finished.output, variant.truth, variant.base, profile.device
+        )
         try:
             gap = float(f"{loss_gap(finished.output / LOSSES, variant.truth / LOSSES):.2g}")
         except InvalidSubmission:
             gap = None  # another number of steps
     return {
         "rows": profile.integer("rows"),
-        "drift": {group: float(f"{value:.2g}") for group, value in drift.items()},
+        "drift": {group: float(f"{value:.2g}") for group, value in distance.drift.items()},
+        "ahead": {group: float(f"{value:.2g}") for group, value in distance.ahead.items()},
         "loss_gap": gap,
         "cpu_s": finished.cpu_s and round(finished.cpu_s, 1),
+        "wall_s": round(finished.wall_s, 1),
     }
 
 

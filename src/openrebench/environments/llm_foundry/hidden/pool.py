@@ -44,6 +44,7 @@ NOT_OF_RUNS = {
     "timed_s",
     "tolerance",
     "loss_tolerance",
+    "ahead_tolerance",
     "cpu_limit_s",
     "time_rule",
     "limit_rule",

@@ -121,7 +121,7 @@ def test_weights_in_several_files_are_compared(
     index = json.loads((tmp_path / "output/model.safetensors.index.json").read_text())
     assert len(set(index["weight_map"].values())) > 1
     found = verdict.judge(*(tmp_path / n for n in ("output", "truth", "base")), profile)
-    assert set(found.drift.values()) == {0.0} and found.loss_gap is None
+    assert set(found.distance.drift.values()) == {0.0} and found.loss_gap is None
 
 
 @pytest.mark.parametrize("name", ["repository", "commit"])

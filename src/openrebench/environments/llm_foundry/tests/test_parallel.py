@@ -58,6 +58,6 @@ def test_one_process_or_two(workspace: Path) -> None:
     one = trained(workspace, "one", [])
     for strategy in ("ddp", "fsdp"):
         two = trained(workspace, strategy, TWO, f"parallel.strategy={strategy}")
-        drift = verdict.measure_drift(two, one, workspace / material.BASE)
+        drift = verdict.measure_distance(two, one, workspace / material.BASE).drift
         assert 0 < drift["all"] < 1e-4, (strategy, drift)
         assert verdict.loss_gap(two / verdict.LOSSES, one / verdict.LOSSES) < 1e-4

@@ -359,5 +359,5 @@ def test_who_ignores_an_option_is_seen(path: str, value: object, lab: Lab) -> No
     own = material.options_of(TINY)["optimizer"]["lr"]
     value = own * value if path == variants.RATE else value
     changed = lab.run(f"{path} {value}".replace("/", "_"), {path: value})
-    drift = verdict.measure_drift(lab.unchanged, changed, lab.base)
+    drift = verdict.measure_distance(lab.unchanged, changed, lab.base).drift
     assert drift["all"] > 5 * float(TINY.parameters["tolerance"]), drift

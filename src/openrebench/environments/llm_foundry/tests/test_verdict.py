@@ -50,17 +50,43 @@ def judged(folders: dict[str, Path]) -> verdict.Verdict:
 
 def test_the_truth_has_no_drift(folders: dict[str, Path]) -> None:
     found = judged(folders)
-    assert set(found.drift.values()) == {0.0} and found.loss_gap == 0.0
+    assert set(found.distance.drift.values()) == {0.0} and found.loss_gap == 0.0
 
 
 @pytest.mark.parametrize("share", [0.0, 0.9, 0.99, 1.01, 2.0])
 def test_drift_is_the_share_of_the_way(folders: dict[str, Path], share: float) -> None:
     write(folders["output"], state(1e-2 * share))
-    drift = verdict.measure_drift(folders["output"], folders["truth"], folders["base"])
-    assert drift["all"] == pytest.approx(abs(1 - share), rel=1e-3)
-    assert drift["feed-forward"] == 0.0  # no such tensor
+    found = verdict.measure_distance(folders["output"], folders["truth"], folders["base"])
+    assert found.drift["all"] == pytest.approx(abs(1 - share), rel=1e-3)
+    assert found.ahead["all"] == pytest.approx(share - 1, rel=1e-3)
+    assert found.drift["feed-forward"] == 0.0  # no such tensor
     with pytest.raises(InvalidSubmission, match="relative distance"):
         judged(folders)
+
+
+@pytest.mark.parametrize(("share", "said"), [(0.95, r"[45]\.\d% less far"), (1.05, r"[45]\.\d% further")])
+def test_a_way_cut_short_shows_beside_coarse_rounding(
+    folders: dict[str, Path], share: float, said: str
+) -> None:
+    """Scatter of a tenth passes; the same scatter on a way of another length does not."""
+    wide = {"tolerance": 0.2, "ahead_tolerance": 0.01}
+    coarse = PROFILE.model_copy(update={"parameters": PROFILE.parameters | wide})
+    places = (folders["output"], folders["truth"], folders["base"])
+
+    def scattered(share: float) -> None:
+        noise = torch.Generator().manual_seed(2)
+        rounded = {
+            name: value + 7e-4 * torch.randn(value.shape, generator=noise)
+            for name, value in state(1e-2 * share).items()
+        }
+        write(folders["output"], rounded)
+
+    scattered(1.0)
+    found = verdict.judge(*places, coarse).distance
+    assert 0.05 < found.drift["all"] < 0.2 and abs(found.ahead["all"]) < 0.005
+    scattered(share)
+    with pytest.raises(InvalidSubmission, match=said):
+        verdict.judge(*places, coarse)
 
 
 def test_one_group_can_give_it_away(folders: dict[str, Path]) -> None:
@@ -68,14 +94,14 @@ def test_one_group_can_give_it_away(folders: dict[str, Path]) -> None:
     weights[NAMES[2]] = state(0.0)[NAMES[2]]
     weights = {name: value.clone() for name, value in weights.items()}
     write(folders["output"], weights)
-    drift = verdict.measure_drift(folders["output"], folders["truth"], folders["base"])
+    drift = verdict.measure_distance(folders["output"], folders["truth"], folders["base"]).drift
     assert drift["norm"] == pytest.approx(1.0) and drift["embedding"] == 0.0
 
 
 def test_what_does_not_move_may_not_move(folders: dict[str, Path]) -> None:
     write(folders["truth"], state(0.0))
     write(folders["output"], state(0.0))
-    assert judged(folders).drift["all"] == 0.0
+    assert judged(folders).distance.drift["all"] == 0.0
     write(folders["output"], state(1e-6))
     with pytest.raises(InvalidSubmission):
         judged(folders)
@@ -167,7 +193,7 @@ def shard(folder: Path, index: object) -> None:
 def test_several_files_with_an_index_are_read_as_one(folders: dict[str, Path]) -> None:
     index = {"weight_map": {name: f"model-{n}.safetensors" for n, name in enumerate(NAMES)}}
     shard(folders["output"], index)
-    assert judged(folders).drift["all"] == 0.0
+    assert judged(folders).distance.drift["all"] == 0.0
 
 
 @pytest.mark.parametrize(
