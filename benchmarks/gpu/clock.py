@@ -9,6 +9,7 @@ clocks are compared in one process, where they must agree.
 import json
 import sys
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 
@@ -21,11 +22,18 @@ from openrebench.isolation.local import LocalRunner
 
 PROFILE = find_card("prefix_sum").profile("gpu")
 PAIRS, GOES, WARM = PROFILE.integer("pairs"), 12, 2
+COPY = {"solution.py": b"def prefix_sum(x, out):\n    out.copy_(x)\n    return out\n"}
+
+
+def files(folder: str) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in (HERE / folder).glob("*.*")}
+
+
 WORKERS = {
-    "copy": b"def prefix_sum(x, out):\n    out.copy_(x)\n    return out\n",
-    "start": (HERE / "agent/solution.py").read_bytes(),
-    "best": (HERE / "hidden/best/solution.py").read_bytes(),
-    "reference": (HERE / "hidden/reference/solution.py").read_bytes(),
+    "best": files("hidden/best"),
+    "reference": files("hidden/reference"),
+    "copy": COPY,
+    "start": files("agent"),
 }
 
 
@@ -47,7 +55,7 @@ def own_process() -> dict[str, float]:
     return {"wall over events": round(median(ratios), 5)}
 
 
-def compared(runner: LocalRunner, solution: bytes) -> dict[str, object]:
+def compared(runner: LocalRunner, solution: dict[str, bytes]) -> dict[str, object]:
     limits = PROFILE.limits
     inputs = [torch.randint(-10, 10, (N,), dtype=torch.int32, device="cuda") for _ in range(PAIRS)]
     spots = [torch.randint(0, N, (65_536,), device="cuda") for _ in range(PAIRS)]
@@ -56,7 +64,7 @@ def compared(runner: LocalRunner, solution: bytes) -> dict[str, object]:
         return runner.cuda_worker(files, limits)
 
     trivial = trivial_s(opened, inputs, spots)
-    with opened({"solution.py": solution}) as worker:
+    with opened(solution) as worker:
         worker.load("solution", "prefix_sum", n=N, pairs=PAIRS)
         goes = [worker.go(inputs, spots) for _ in range(GOES)][WARM:]
     net = [(go.elapsed_s - trivial) * 1e3 / PAIRS for go in goes]
@@ -71,14 +79,15 @@ def compared(runner: LocalRunner, solution: bytes) -> dict[str, object]:
 
 
 def main() -> None:
-    found: dict[str, object] = {"device": torch.cuda.get_device_name(), "n": N, "pairs": PAIRS}
+    found: dict[str, object] = {"date": f"{datetime.now(UTC):%Y-%m-%d}", "n": N, "pairs": PAIRS}
+    found["device"] = torch.cuda.get_device_name()
     found["own process"] = own_process()
     print(found, flush=True)
     with LocalRunner() as runner:
         for name, solution in WORKERS.items():
             found[name] = compared(runner, solution)
             print(name, found[name], flush=True)
-    Path(sys.argv[1]).write_text(json.dumps(found, indent=1) + "\n")
+            Path(sys.argv[1]).write_text(json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -68,7 +68,8 @@ def main() -> None:
     raw = {"start": anchors.start, "reference": anchors.reference}
     keep(
         isolation=anchors.isolation,
-        raw_nats=raw,
+        unit="nats",
+        raw=raw,
         normalised={k: [round(scale.normalize(r), 4) for r in v] for k, v in raw.items()},
         final_nats={"start": anchors.final_start, "reference": anchors.final_reference},
         seconds_a_score=anchors.score_call_s,

@@ -5,7 +5,7 @@
     PYTHONPATH=src python benchmarks/gpu/llm_foundry.py FOLDER parallel    # on all GPUs together
 
 CUDA_VISIBLE_DEVICES=0 keeps a run to one GPU of several. The worker environment (OPENREBENCH_WORKER_ENV) needs
-a CUDA torch, safetensors and PyYAML. FOLDER/llm_foundry-<what>.json is written after every step.
+a CUDA torch, safetensors and PyYAML. FOLDER/llm_foundry.json (or llm_foundry-distances.json, ...) is written after every step.
 """
 
 import argparse
@@ -54,6 +54,7 @@ CHEATS = {
     ),
     "rate x 1.1": (("run.py", PEAK, f"{PEAK} * 1.1"),),
 }  # fmt: skip
+CHANGES = {"honest": HONEST, "cheats": CHEATS}
 AT_ONCE = 3  # their time does not count
 ANCHOR_RUNS = 3
 SUM = """
@@ -77,7 +78,8 @@ class Bench:
     """One kind of measurement, written down after every step."""
 
     def __init__(self, folder: Path, what: str) -> None:
-        self.folder, self.path = folder, folder / f"llm_foundry-{what}.json"
+        name = "llm_foundry" if what == "anchors" else f"llm_foundry-{what}"
+        self.folder, self.path = folder, folder / f"{name}.json"
         self.environment, self.started = load_environment("llm_foundry"), time.monotonic()
         self.profile = self.environment.card.profile("gpu")
         self.reference = self.environment.card.folder / "hidden" / "reference"
@@ -95,24 +97,20 @@ class Bench:
     def distances(self, runner: LocalRunner) -> None:
         """Fill the pool, then let the reference run with its changes."""
         pool = Pool(self.profile)
-        print(f"base model in {pool.base.name}", flush=True)
+        pool.fill(self.profile.integer("pool"), runner)
+        self.keep(pool=[json.loads(p.read_text()) for p in pool.folder.glob("v*/timed/cost.json")])
+        rows: dict[str, dict[str, object]] = {kind: {} for kind in CHANGES}
+
+        def measured(change: tuple[str, str]) -> None:
+            kind, name = change
+            with honest.patched(self.reference, CHANGES[kind][name]) as folder:
+                rows[kind][name] = honest.measure(folder, self.profile, runner)
+            self.keep(**rows)
+
         with ThreadPoolExecutor(AT_ONCE) as at_once:
-            missing = range(len(pool.names()), self.profile.integer("pool"))
-            list(at_once.map(lambda _: pool.add(runner), missing))
-            self.keep(
-                pool=[json.loads(p.read_text()) for p in pool.folder.glob("v*/timed/cost.json")]
+            list(
+                at_once.map(measured, [(kind, name) for kind in CHANGES for name in CHANGES[kind]])
             )
-            changes = [(kind, name) for kind in (HONEST, CHEATS) for name in kind]
-            rows = {"honest": {}, "cheats": {}}
-
-            def measured(change: tuple[dict, str]) -> None:
-                kind, name = change
-                with honest.patched(self.reference, kind[name]) as folder:
-                    row = honest.measure(folder, self.profile, runner)
-                rows["honest" if kind is HONEST else "cheats"][name] = row
-                self.keep(**rows)
-
-            list(at_once.map(measured, changes))
 
     def anchors(self, runner: LocalRunner) -> None:
         """Score start and reference in turn."""
@@ -130,7 +128,8 @@ class Bench:
         raw = {"start": anchors.start, "reference": anchors.reference}
         self.keep(
             isolation=anchors.isolation,
-            raw_s=raw,
+            unit="s",
+            raw=raw,
             normalised={k: [round(scale.normalize(r), 4) for r in v] for k, v in raw.items()},
             seconds_a_score=anchors.score_call_s,
         )

@@ -45,12 +45,13 @@ def main() -> None:
         "answer": json.loads((folder / "scaling_law_answer.json").read_text()),
         "seconds_to_solve": round(took_s, 1),
         "runs": [json.loads(line) for line in journal],
-        "raw_points": {name: [r.raw for r in rows] for name, rows in results.items()},
+        "unit": "points",
+        "raw": {name: [r.raw for r in rows] for name, rows in results.items()},
         "details": {name: dict(rows[0].details) for name, rows in results.items()},
         "seconds_a_score": {name: rows[0].seconds for name, rows in results.items()},
     }
     (folder / "scaling_law.json").write_text(json.dumps(found, indent=1, default=str) + "\n")
-    print({name: found[name] for name in ("answer", "raw_points", "seconds_to_solve")})
+    print({name: found[name] for name in ("answer", "raw", "seconds_to_solve")})
 
 
 if __name__ == "__main__":

@@ -88,7 +88,7 @@ def judge(output: Path, truth: Path, base: Path, profile: Profile) -> Verdict:
 
 
 def _check_distance(distance: Distance, profile: Profile) -> None:
-    """Refuse weights that lie too far from the truth; `ahead` counts where rounding is coarse."""
+    """Refuse weights that lie too far from the truth, or on a way of another length."""
     drift, tolerance = distance.drift, float(profile.parameters["tolerance"])
     worst = max(drift, key=lambda group: drift[group])
     if not drift[worst] <= tolerance:
@@ -97,12 +97,14 @@ def _check_distance(distance: Distance, profile: Profile) -> None:
             f"the trained weights differ from those of the given repository: relative distance "
             f"{drift[worst]:.0e} ({worst}); allowed is {tolerance:g}",
         )
-    ahead, allowed = distance.ahead[ALL], float(profile.parameters.get("ahead_tolerance", math.inf))
-    if not abs(ahead) <= allowed:
+    ahead, allowed = distance.ahead, float(profile.parameters["ahead_tolerance"])
+    worst = max(ahead, key=lambda group: abs(ahead[group]))
+    if not abs(ahead[worst]) <= allowed:
+        further = "further" if ahead[worst] > 0 else "less far"
         raise InvalidSubmission(
             Reason.WRONG_OUTPUT,
-            f"training went {abs(ahead):.1%} {'further' if ahead > 0 else 'less far'} than with "
-            f"the given repository; allowed is {allowed:.1%}",
+            f"training went {abs(ahead[worst]):.1%} {further} ({worst}) than with the given "
+            f"repository; allowed is {allowed:.1%}",
         )
 
 

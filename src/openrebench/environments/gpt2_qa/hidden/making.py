@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from openrebench.environments.gpt2_qa.asking import Texts
+from openrebench.environments.gpt2_qa.asking import MAX_QUESTION_TOKENS, NEW_TOKENS, Texts
 from openrebench.environments.gpt2_qa.hidden import corpus
 from openrebench.environments.gpt2_qa.judge_model import JudgeModel, padded
 from openrebench.environments.gpt2_qa.questions import Pair, prompt
@@ -25,7 +25,7 @@ from openrebench.textbase.training import Recipe
 
 CLIP_NORM = 1.0
 SAMPLED = (Sampling(0.7, 40, 1.0), Sampling(1.0, 0, 1.0))  # what the judge learns to look through
-LONGEST = 112  # tokens of a question with an answer, in training
+LONGEST = MAX_QUESTION_TOKENS + NEW_TOKENS + 1  # tokens of a question with an answer, ended
 OTHERS = 10  # right answers to other questions, beside every question
 SHOWN = 5  # of these in a step
 READING = 0.3  # weight of predicting right answers while learning to judge

@@ -14,8 +14,10 @@ from openrebench.core.scoring import score_submission  # noqa: E402
 from openrebench.core.seed import Seed  # noqa: E402
 from openrebench.core.workspace import stage  # noqa: E402
 from openrebench.environments.gpt2_qa import sources  # noqa: E402
-from openrebench.environments.gpt2_qa.hidden import make_gpu, run_reference  # noqa: E402
+from openrebench.environments.gpt2_qa.asking import MAX_QUESTION_TOKENS, NEW_TOKENS  # noqa: E402
+from openrebench.environments.gpt2_qa.hidden import make_gpu, making, run_reference  # noqa: E402
 from openrebench.environments.gpt2_qa.hidden.making import Tuning  # noqa: E402
+from openrebench.environments.gpt2_qa.questions import Pair  # noqa: E402
 from openrebench.isolation.local import LocalRunner  # noqa: E402
 
 FEW = Tuning(steps=2, batch=4, rate=1e-3, pairs=20)
@@ -39,6 +41,16 @@ def profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Profile:
     found = find_card("gpt2_qa").profile("gpu")
     parameters = found.parameters | TINY | {"questions": 8}
     return found.model_copy(update={"parameters": parameters, "device": "cpu"})
+
+
+def test_the_longest_answer_to_the_longest_question_finds_room() -> None:
+    texts = sources.texts(find_card("gpt2_qa").profile("small"))
+    long = Pair("What does it mean " + "again and " * 60 + "?", "it means that " * 60 + ".")
+    pairs = [long, *(Pair("What is a cat?", "A small animal that is kept in houses."),) * 20]
+    tokens, lengths, _ = making.candidates(texts, pairs, [[pair.answer for pair in pairs]])
+    longest = MAX_QUESTION_TOKENS + NEW_TOKENS + 1
+    assert lengths.max() == tokens.shape[2] == longest
+    assert tokens[0, 0, longest - 1] == texts.end
 
 
 @pytest.mark.slow

@@ -3,6 +3,8 @@
 import json
 import math
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -64,7 +66,23 @@ def test_drift_is_the_share_of_the_way(folders: dict[str, Path], share: float) -
         judged(folders)
 
 
-@pytest.mark.parametrize(("share", "said"), [(0.95, r"[45]\.\d% less far"), (1.05, r"[45]\.\d% further")])
+def test_the_tool_in_the_workspace_says_what_the_scorer_says(folders: dict[str, Path]) -> None:
+    write(folders["output"], state(0.97e-2), [4.0, 3.5, 3.5])
+    tool = find_card("llm_foundry").folder / "agent" / "tools" / "compare.py"
+    places = [str(folders[name]) for name in ("base", "truth", "output")]
+    command = [sys.executable, str(tool), *places]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    found = verdict.measure_distance(folders["output"], folders["truth"], folders["base"])
+    shown = {"wte": "embedding", "attn": "attention", "norm": "norm", "all": "all"}
+    for name, group in shown.items():
+        drift, ahead = found.drift[group], found.ahead[group]
+        assert f"{name:5s} drift {drift:.2e} ahead {ahead:+.2e}" in said
+    assert "largest difference of a step's loss: 2.50e-01" in said
+
+
+@pytest.mark.parametrize(
+    ("share", "said"), [(0.95, r"[45]\.\d% less far"), (1.05, r"[45]\.\d% further")]
+)
 def test_a_way_cut_short_shows_beside_coarse_rounding(
     folders: dict[str, Path], share: float, said: str
 ) -> None:

@@ -24,14 +24,17 @@ def main() -> None:
     base, trusted, other = (Path(folder) for folder in sys.argv[1:4])
     start, right, found = (load_file(f / "model.safetensors") for f in (base, trusted, other))
     apart = dict.fromkeys((*GROUPS, "all"), 0.0)
-    moved = dict.fromkeys(apart, 0.0)
+    moved, along = dict.fromkeys(apart, 0.0), dict.fromkeys(apart, 0.0)
     for name, value in right.items():
+        off, way = found[name].double() - value.double(), value.double() - start[name].double()
         for group in (group_of(name), "all"):
-            apart[group] += float((found[name].double() - value.double()).square().sum())
-            moved[group] += float((value.double() - start[name].double()).square().sum())
+            apart[group] += float(off.square().sum())
+            moved[group] += float(way.square().sum())
+            along[group] += float((off * way).sum())
     for group in apart:
         drift = (apart[group] / moved[group]) ** 0.5 if moved[group] else float(apart[group] > 0)
-        print(f"{group:5s} drift {drift:.2e}")
+        ahead = along[group] / moved[group] if moved[group] else 0.0
+        print(f"{group:5s} drift {drift:.2e} ahead {ahead:+.2e}")
     losses = [torch.tensor(json.loads((f / "train_loss.json").read_text())) for f in (trusted, other)]
     if len(losses[0]) != len(losses[1]):
         print(f"steps differ: {len(losses[0])} and {len(losses[1])}")
