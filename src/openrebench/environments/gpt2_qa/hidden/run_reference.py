@@ -19,6 +19,7 @@ from openrebench.core.seed import Seed
 from openrebench.core.service import journal_of, open_door
 from openrebench.core.workspace import stage
 from openrebench.environments.gpt2_qa.metering import used
+from openrebench.errors import ReBenchError
 from openrebench.isolation.local import LocalRunner
 from openrebench.isolation.runner import Limits
 
@@ -28,10 +29,17 @@ ROUNDS = 6
 
 
 def make(environment: Environment, profile: str, runner: LocalRunner, rounds: int = ROUNDS) -> dict:
-    """Solve, and put what comes of it where the profile's reference is looked for."""
+    """Solve, and put what comes of it where the profile's reference is looked for.
+
+    Raises:
+        ReBenchError: The solution did not come to its end.
+    """
     with tempfile.TemporaryDirectory() as scratch:
         command = ["solve.py", "--rounds", str(rounds)]
         facts = solve(environment, Path(scratch), command, profile, runner)
+        if facts["returncode"]:
+            said = "".join(facts["output"].splitlines()[-1:])
+            raise ReBenchError(f"{command[0]} ended with {facts['returncode']} ({said})")
         target = environment.reference(profile)
         target.mkdir(parents=True, exist_ok=True)
         for name in environment.card.submission:
@@ -60,7 +68,8 @@ def solve(
     if done.returncode:
         print(f"{command[0]} ended with {done.returncode}; its finished rounds count")
     calls = used(journal_of(environment, folder).rows())
-    facts = {"command": command, "comparisons": calls, "output": done.output.decode()}
+    facts = {"command": command, "returncode": done.returncode, "comparisons": calls}
+    facts["output"] = done.output.decode(errors="replace")
     return facts | {"cpu_s": round(done.cpu_s, 1), "wall_s": round(done.elapsed_s, 1)}
 
 

@@ -9,6 +9,7 @@ pytest.importorskip("tokenizers")
 
 from openrebench.core.card import Profile  # noqa: E402
 from openrebench.core.catalog import find_card, load_environment  # noqa: E402
+from openrebench.core.environment import Environment  # noqa: E402
 from openrebench.core.result import Outcome  # noqa: E402
 from openrebench.core.scoring import score_submission  # noqa: E402
 from openrebench.core.seed import Seed  # noqa: E402
@@ -18,6 +19,7 @@ from openrebench.environments.gpt2_qa.asking import MAX_QUESTION_TOKENS, NEW_TOK
 from openrebench.environments.gpt2_qa.hidden import make_gpu, making, run_reference  # noqa: E402
 from openrebench.environments.gpt2_qa.hidden.making import Tuning  # noqa: E402
 from openrebench.environments.gpt2_qa.questions import Pair  # noqa: E402
+from openrebench.errors import ReBenchError  # noqa: E402
 from openrebench.isolation.local import LocalRunner  # noqa: E402
 
 FEW = Tuning(steps=2, batch=4, rate=1e-3, pairs=20)
@@ -41,6 +43,13 @@ def profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Profile:
     found = find_card("gpt2_qa").profile("gpu")
     parameters = found.parameters | TINY | {"questions": 8}
     return found.model_copy(update={"parameters": parameters, "device": "cpu"})
+
+
+def with_few_comparisons(environment: Environment, count: int) -> Environment:
+    profile = environment.card.profile("gpu")
+    parameters = profile.parameters | {"judge_calls": count}
+    profile = profile.model_copy(update={"parameters": parameters})
+    return type(environment)(environment.card.model_copy(update={"profiles": {"gpu": profile}}))
 
 
 def test_the_longest_answer_to_the_longest_question_finds_room() -> None:
@@ -73,3 +82,5 @@ def test_models_are_made_and_an_attempt_is_staged_and_scored(
         reference = environment.reference("gpu")
         assert reference == sources.folder(profile) / "reference"
         assert score_submission(environment, reference, "gpu", runner).outcome is Outcome.SCORED
+        with pytest.raises(ReBenchError, match=r"solve.py ended with 1 .*10 are left"):
+            run_reference.make(with_few_comparisons(environment, 10), "gpu", runner, rounds=1)
