@@ -1,9 +1,14 @@
 """Anchors: how many runs they need."""
 
+from types import SimpleNamespace
+
 import pytest
 from pydantic import ValidationError
 
+from openrebench.core import measuring
 from openrebench.core.anchors import Anchors
+from openrebench.core.catalog import load_environment
+from openrebench.errors import ReBenchError
 
 
 def anchors(runs: int, seconds: float) -> Anchors:
@@ -32,3 +37,20 @@ def test_five_runs_are_enough_and_three_where_one_takes_minutes(runs: int, secon
 def test_fewer_are_refused(runs: int, seconds: float, least: int) -> None:
     with pytest.raises(ValidationError, match=f"{runs} runs; anchors need at least {least}"):
         anchors(runs, seconds)
+
+
+@pytest.mark.parametrize(("runs", "seconds", "least"), [(2, 90.0, 3), (4, 3.0, 5), (0, 3.0, 3)])
+def test_too_few_runs_are_told_before_the_time_is_spent(
+    runs: int, seconds: float, least: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scored = []
+
+    def score(*_: object, **__: object) -> SimpleNamespace:
+        scored.append(1)
+        return SimpleNamespace(raw=1.0, seconds=seconds)
+
+    monkeypatch.setattr(measuring, "score_submission", score)
+    said = f"{runs} runs of start and reference are too few.* at least {least}"
+    with pytest.raises(ReBenchError, match=said):
+        measuring.measure_anchors(load_environment("guess_number"), "small", None, runs=runs)  # type: ignore[arg-type]
+    assert len(scored) <= 1

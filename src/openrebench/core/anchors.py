@@ -59,8 +59,7 @@ class Anchors(BaseModel):
 
     @model_validator(mode="after")
     def _check_runs(self) -> Self:
-        fewest = MIN_SLOW_RUNS if self.score_call_s > SLOW_S else MIN_RUNS
-        runs = min(len(self.start), len(self.reference))
+        fewest, runs = fewest_runs(self.score_call_s), min(len(self.start), len(self.reference))
         if runs < fewest:
             raise ValueError(f"{runs} runs; anchors need at least {fewest} of each solution")
         return self
@@ -92,6 +91,11 @@ class Anchors(BaseModel):
         path = folder / f"{self.profile}-{self.device}.json"
         path.write_text(self.model_dump_json(indent=1) + "\n", encoding="utf-8")
         return path
+
+
+def fewest_runs(score_call_s: float) -> int:
+    """Give how often start and reference must be scored, where a score call takes so long."""
+    return MIN_SLOW_RUNS if score_call_s > SLOW_S else MIN_RUNS
 
 
 def home() -> Path:

@@ -1,5 +1,6 @@
 """Measure an environment's anchors on this machine."""
 
+import math
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -7,14 +8,14 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
 
-from openrebench.core.anchors import MIN_RUNS, Anchors
+from openrebench.core.anchors import MIN_RUNS, MIN_SLOW_RUNS, SLOW_S, Anchors, fewest_runs
 from openrebench.core.environment import Environment
 from openrebench.core.result import ScoreResult
 from openrebench.core.scoring import score_submission
 from openrebench.core.seed import Seed
 from openrebench.core.versions import installed_versions
 from openrebench.core.workspace import stage
-from openrebench.errors import ScoringError
+from openrebench.errors import ReBenchError, ScoringError
 from openrebench.isolation.device import device_fingerprint
 from openrebench.isolation.runner import Runner
 
@@ -51,8 +52,10 @@ def measure_anchors(
         on_progress: Told after each run.
 
     Raises:
+        ReBenchError: There are too few runs; told before more than one score call is spent.
         ScoringError: A start or reference run did not give a valid score.
     """
+    _check_runs(runs, math.inf)
     raws: dict[str, list[float]] = {name: [] for name in SOLUTIONS}
     seconds = []
     for k in range(runs):
@@ -61,6 +64,7 @@ def measure_anchors(
                 result = _score(environment, path, profile, runner)
             raws[name].append(result.raw or 0.0)
             seconds.append((name, result.seconds))
+            _check_runs(runs, seconds[0][1])
             on_progress(Progress(2 * k + index + 1, 2 * runs, result))
     device = device_fingerprint(environment.card.profile(profile).device)
     return Anchors(
@@ -78,6 +82,15 @@ def measure_anchors(
         conditions=CONDITIONS,
         **_final_anchors(environment, profile, runner),
     )
+
+
+def _check_runs(runs: int, score_call_s: float) -> None:
+    fewest = fewest_runs(score_call_s)
+    if runs < fewest:
+        raise ReBenchError(
+            f"{runs} runs of start and reference are too few; anchors need at least {fewest} of "
+            f"each ({MIN_RUNS}, or {MIN_SLOW_RUNS} where a score call takes over {SLOW_S:g} s)"
+        )
 
 
 def _final_anchors(environment: Environment, profile: str, runner: Runner) -> dict[str, float]:

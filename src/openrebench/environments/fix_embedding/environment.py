@@ -64,7 +64,7 @@ class FixEmbedding(Environment):
         if not (folder / SUBMITTED).is_file():
             raise ReBenchError(
                 f"{self.card.label(profile)} has no reference on this machine; where there is a "
-                f"recipe, this makes it: re-bench assets {self.card.label(profile)}"
+                f"recipe, this makes it: re-bench assets {self.card.id}/{profile}"
             )
         return folder
 

@@ -42,9 +42,7 @@ def score_on_gpu(submission: Path, runner: Runner, profile: Profile, seed: Seed)
     """
     n, pairs = profile.integer("n"), fitting_pairs(profile)
     strangers = processes_on_gpu() - {os.getpid()}
-    inputs = [timed_input(seed, 0, j, n) for j in range(pairs)]
-    spots = [positions(seed, f"calibration {j}", n) for j in range(pairs)]
-    trivial = trivial_s(lambda files: runner.cuda_worker(files, profile.limits), inputs, spots)
+    trivial = _trivial_s(runner, profile, pairs, seed)
     files = take(submission, ["**/*"], profile.limits.tmp_bytes).files
     with runner.cuda_worker(files, profile.limits) as worker:
         worker.load("solution", "prefix_sum", n=n, pairs=pairs)
@@ -66,6 +64,14 @@ def score_on_gpu(submission: Path, runner: Runner, profile: Profile, seed: Seed)
         },
         flags=tuple(_flags(raw, events_ms, floor_ms, strangers)),
     )
+
+
+def _trivial_s(runner: Runner, profile: Profile, pairs: int, seed: Seed) -> float:
+    """Calibrate under the conditions of the timed goes; its inputs are gone afterwards."""
+    n = profile.integer("n")
+    inputs = [timed_input(seed, 0, j, n) for j in range(pairs)]
+    spots = [positions(seed, f"calibration {j}", n) for j in range(pairs)]
+    return trivial_s(lambda files: runner.cuda_worker(files, profile.limits), inputs, spots)
 
 
 def _median(times_ms: list[float]) -> float:
@@ -99,8 +105,9 @@ def _timed(worker: CudaWorker, profile: Profile, pairs: int, seed: Seed) -> list
     warm, timed = profile.integer("warm_calls"), profile.integer("timed_calls")
     goes = []
     for k in range(warm + timed):
-        inputs = [timed_input(seed, k, j, n) for j in range(pairs)]
-        goes.append(_checked_go(worker, inputs, seed, f"go {k + 1}"))
+        # No name for the inputs: those of one go must be gone when the next are drawn.
+        drawn = (timed_input(seed, k, j, n) for j in range(pairs))
+        goes.append(_checked_go(worker, list(drawn), seed, f"go {k + 1}"))
     return goes[warm:]
 
 

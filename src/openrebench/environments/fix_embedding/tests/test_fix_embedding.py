@@ -20,10 +20,10 @@ from openrebench.core.scoring import score_submission  # noqa: E402
 from openrebench.core.seed import Seed  # noqa: E402
 from openrebench.core.workspace import stage  # noqa: E402
 from openrebench.environments.fix_embedding import environment as module  # noqa: E402
-from openrebench.environments.fix_embedding.hidden import damage, matching  # noqa: E402
-from openrebench.errors import Reason  # noqa: E402
+from openrebench.environments.fix_embedding.hidden import build_reference, damage, matching  # noqa: E402
+from openrebench.errors import Reason, ReBenchError  # noqa: E402
 from openrebench.isolation.local import LocalRunner  # noqa: E402
-from openrebench.textbase import build, source, weights  # noqa: E402
+from openrebench.textbase import build, recipes, source, weights  # noqa: E402
 from openrebench.textbase.gpt import GPT, mean_loss  # noqa: E402
 
 _spec = importlib.util.spec_from_file_location("attacks", Path(__file__).with_name("attacks.py"))
@@ -46,6 +46,23 @@ def reduced() -> Environment:
     profile = CARD.profile("small")
     small = profile.model_copy(update={"parameters": profile.parameters | {"score_tokens": 4096}})
     return type(ENVIRONMENT)(CARD.model_copy(update={"profiles": {"small": small}}))
+
+
+def test_what_is_fetched_has_its_reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The base models' making is left out: it needs a GPU."""
+    monkeypatch.setenv("OPENREBENCH_HOME", str(tmp_path))
+    fetched = []
+    monkeypatch.setattr(source, "fetch", fetched.append)
+    large = weights.load_model(INTACT, recipes.RECIPES["large"].config)
+    monkeypatch.setattr(build_reference, "built", lambda *_: large)
+    with pytest.raises(ReBenchError, match="this makes it: re-bench assets fix_embedding/gpu"):
+        ENVIRONMENT.reference("gpu")
+    ENVIRONMENT.fetch("gpu")
+    assert fetched == [CARD.profile("gpu")]
+    (found,) = ENVIRONMENT.reference("gpu").iterdir()
+    assert found.name == module.SUBMITTED and torch.equal(
+        load_file(found)[EMBEDDING].float(), INTACT_ROWS
+    )
 
 
 def score(environment: Environment, folder: Path, runner: LocalRunner) -> ScoreResult:

@@ -1,5 +1,6 @@
 """The profile `gpu`: its models are made, and scored, by the same code on a CPU at a tiny size."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -64,23 +65,25 @@ def test_the_longest_answer_to_the_longest_question_finds_room() -> None:
 
 @pytest.mark.slow
 def test_models_are_made_and_an_attempt_is_staged_and_scored(
-    profile: Profile, tmp_path: Path
+    profile: Profile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert sources.MAKE in (sources.unavailable(profile) or "")
-    laps = make_gpu.make(profile, PLAN, sources.folder(profile))
-    assert list(laps) == ["base", "rival", "reader", "candidates", "judge"]
-    assert sources.unavailable(profile) is None
     environment = load_environment("gpt2_qa")
     card = environment.card.model_copy(update={"profiles": {"gpu": profile}})
     environment = type(environment)(card)
+    monkeypatch.setattr(make_gpu, "Plan", lambda: PLAN)
+    environment.fetch("gpu")
+    laps = json.loads((sources.folder(profile) / "made.json").read_text())
+    assert list(laps) == ["base", "rival", "reader", "candidates", "judge"]
+    assert sources.unavailable(profile) is None
     stage(environment, "gpu", tmp_path / "workspace", seed=Seed.fresh())
     result = environment.score(tmp_path / "workspace", None, profile, seed=Seed.fresh())  # type: ignore[arg-type]
     assert 0.2 < result.raw < 0.8 and result.details["answers"] == 16
     with LocalRunner() as runner:
-        facts = run_reference.make(environment, "gpu", runner, rounds=1)
-        assert facts["comparisons"] == 256 * 7  # a knock-out of 8 answers to each question
         reference = environment.reference("gpu")
         assert reference == sources.folder(profile) / "reference"
         assert score_submission(environment, reference, "gpu", runner).outcome is Outcome.SCORED
+        facts = run_reference.make(environment, "gpu", runner, rounds=1)
+        assert facts["comparisons"] == 256 * 7  # a knock-out of 8 answers to each question
         with pytest.raises(ReBenchError, match=r"solve.py ended with 1 .*10 are left"):
             run_reference.make(with_few_comparisons(environment, 10), "gpu", runner, rounds=1)
