@@ -3,13 +3,16 @@
     PYTHONPATH=src python benchmarks/gpu/clock.py OUT.json
 
 The workers here are ours, so their events are true; a submission's are never believed. First both
-clocks are compared in one process, where they must agree.
+clocks are compared in one process, where they must agree. Then the trivial function is timed by a few
+workers in turn, with the same buffers and with new ones for each.
 """
 
 import json
 import sys
 import time
+from contextlib import closing
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -17,11 +20,13 @@ import torch
 from kernels import HERE, N, load
 
 from openrebench.core.catalog import find_card
-from openrebench.isolation.cuda_worker import CudaWorker, trivial_s
+from openrebench.core.seed import Seed
+from openrebench.environments.prefix_sum.gpu import draw, positions
+from openrebench.isolation.cuda_worker import Buffers, trivial_s
 from openrebench.isolation.local import LocalRunner
 
 PROFILE = find_card("prefix_sum").profile("gpu")
-PAIRS, GOES, WARM = PROFILE.integer("pairs"), 12, 2
+PAIRS, GOES, WARM, WORKERS_EACH = PROFILE.integer("pairs"), 12, 2, 8
 COPY = {"solution.py": b"def prefix_sum(x, out):\n    out.copy_(x)\n    return out\n"}
 
 
@@ -55,18 +60,36 @@ def own_process() -> dict[str, float]:
     return {"wall over events": round(median(ratios), 5)}
 
 
+def drawn() -> tuple[torch.Tensor, torch.Tensor]:
+    """Inputs of a go, and positions to look at."""
+    seed, inputs = Seed.fresh(), torch.empty((PAIRS, N), dtype=torch.int32, device="cuda")
+    draw(inputs, seed, "clock")
+    return inputs, positions(seed, "clock", inputs)
+
+
+def calibrated(runner: LocalRunner) -> dict[str, list[float]]:
+    """Time the trivial function in workers of its own: ms a go, one figure for each worker."""
+    opened, data = partial(runner.cuda_worker, limits=PROFILE.limits), drawn()
+
+    def timed(buffers: Buffers) -> float:
+        return round(trivial_s(opened, buffers, *data) * 1e3, 4)
+
+    def anew() -> float:
+        with closing(Buffers(N, PAIRS)) as buffers:
+            return timed(buffers)
+
+    with closing(Buffers(N, PAIRS)) as same:
+        first = [timed(same) for _ in range(WORKERS_EACH)]
+    return {"same buffers": first, "new buffers": [anew() for _ in range(WORKERS_EACH)]}
+
+
 def compared(runner: LocalRunner, solution: dict[str, bytes]) -> dict[str, object]:
-    limits = PROFILE.limits
-    inputs = [torch.randint(-10, 10, (N,), dtype=torch.int32, device="cuda") for _ in range(PAIRS)]
-    spots = [torch.randint(0, N, (65_536,), device="cuda") for _ in range(PAIRS)]
-
-    def opened(files: dict[str, bytes]) -> CudaWorker:
-        return runner.cuda_worker(files, limits)
-
-    trivial = trivial_s(opened, inputs, spots)
-    with opened(solution) as worker:
-        worker.load("solution", "prefix_sum", n=N, pairs=PAIRS)
-        goes = [worker.go(inputs, spots) for _ in range(GOES)][WARM:]
+    opened, data = partial(runner.cuda_worker, limits=PROFILE.limits), drawn()
+    with closing(Buffers(N, PAIRS)) as buffers:
+        trivial = trivial_s(opened, buffers, *data)
+        with opened(solution) as worker:
+            worker.load("solution", "prefix_sum", buffers)
+            goes = [worker.go(*data) for _ in range(GOES)][WARM:]
     net = [(go.elapsed_s - trivial) * 1e3 / PAIRS for go in goes]
     events = [go.events_s * 1e3 / PAIRS for go in goes]
     return {
@@ -84,6 +107,8 @@ def main() -> None:
     found["own process"] = own_process()
     print(found, flush=True)
     with LocalRunner() as runner:
+        found["trivial_ms_a_go"] = calibrated(runner)
+        print(found["trivial_ms_a_go"], flush=True)
         for name, solution in WORKERS.items():
             found[name] = compared(runner, solution)
             print(name, found[name], flush=True)

@@ -130,12 +130,10 @@ class LocalRunner:
         """Start a worker that computes on a GPU (see `cuda_worker`)."""
         with self._lock:
             warm = self._warm(limits, "cuda")
-            worker = CudaWorker(files, warm)
             try:
-                yield worker
+                yield CudaWorker(files, warm)
             finally:
                 warm.close()
-                worker.close()
                 if not self._closed:
                     self._spare = self._background.submit(_warmed, self._mode, limits, "cuda")
 

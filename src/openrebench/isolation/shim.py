@@ -20,8 +20,7 @@ from typing import Any, NoReturn
 
 import torch
 
-MESSAGE_BYTES, NONCE_BYTES, TEXT_BYTES = 4096, 32, 300
-MOST_FILES = 200  # of one message; the kernel passes 253
+MESSAGE_BYTES, NONCE_BYTES, TEXT_BYTES, MOST_FILES = 4096, 32, 300, 3
 MADV_POPULATE_READ = 22
 HEADER_BYTES = 8
 Function = Callable[..., Any]
@@ -54,10 +53,10 @@ def main() -> NoReturn:
         if device == "cuda":
             spin(control)
         request, fds = receive(control)
-        nonce, lengths = request[:NONCE_BYTES], request[NONCE_BYTES:]
+        nonce, asked = request[:NONCE_BYTES], request[NONCE_BYTES:]
         with answered(control, nonce) as remarks:
             marks = [mark()] if device == "cuda" else []
-            for x, out in buffers.pairs(lengths, fds):
+            for x, out in buffers.pairs(asked, fds):
                 call(function, x, out, name, places=places)
             if marks:
                 torch.cuda.synchronize()
@@ -121,16 +120,20 @@ class Buffers:
         from device_memory import DeviceBuffer  # type: ignore[import-not-found]
 
         torch.zeros(1, device="cuda")  # makes the context that memory is opened in
-        tensors = [DeviceBuffer.open(fd, order["bytes"]).ints() for fd in fds]
-        self.shared = list(zip(tensors[::2], tensors[1::2], strict=True))
+        memory = [DeviceBuffer.open(fd, order["bytes"]).ints() for fd in fds]
+        self.rows = list(zip(*(m.view(order["rows"], -1) for m in memory), strict=True))
+        self.asked = b""
+        self.last: list[tuple[torch.Tensor, torch.Tensor]] = []
 
-    def pairs(self, lengths: bytes, fds: list[int]) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    def pairs(self, asked: bytes, fds: list[int]) -> list[tuple[torch.Tensor, torch.Tensor]]:
         """Give the inputs of a request and the places of their outputs."""
         if self.device == "cpu":
             x = private(fds[0])
             return [(x, self.output[: len(x)])]
-        both = zip(json.loads(lengths), self.shared, strict=False)
-        return [(x[:n], out[:n]) for n, (x, out) in both]
+        if asked != self.asked:  # else as before, and the clock is running
+            calls, n = json.loads(asked)
+            self.asked, self.last = asked, [(x[:n], out[:n]) for x, out in self.rows[:calls]]
+        return self.last
 
 
 def shared(fd: int) -> torch.Tensor:

@@ -1,21 +1,22 @@
 """Score a prefix sum on a GPU: the same inputs and checks, timed through shared device memory."""
 
+import contextlib
+import itertools
 import math
 import os
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from openrebench.core.card import Profile
 from openrebench.core.environment import Measurement
 from openrebench.core.seed import Seed
 from openrebench.environments.prefix_sum.inputs import check_floor, correctness_inputs, difference
 from openrebench.errors import InvalidSubmission, Reason
-from openrebench.isolation.cuda_worker import CudaWorker, Go, trivial_s
+from openrebench.isolation.cuda_worker import Buffers, CudaWorker, Go, trivial_s
 from openrebench.isolation.device import processes_on_gpu
 from openrebench.isolation.runner import Runner
 from openrebench.isolation.snapshot import take
@@ -40,18 +41,26 @@ def score_on_gpu(submission: Path, runner: Runner, profile: Profile, seed: Seed)
         profile: Has `n`, `pairs` (at most), `warm_calls` and `timed_calls`.
         seed: All randomness of this score.
     """
+    import torch
+
     n, pairs = profile.integer("n"), fitting_pairs(profile)
     strangers = processes_on_gpu() - {os.getpid()}
-    trivial = _trivial_s(runner, profile, pairs, seed)
     files = take(submission, ["**/*"], profile.limits.tmp_bytes).files
-    with runner.cuda_worker(files, profile.limits) as worker:
-        worker.load("solution", "prefix_sum", n=n, pairs=pairs)
-        for name, x in correctness_inputs(seed):
-            _checked_go(worker, [_on_device(x)], seed, name)
-        goes = _timed(worker, profile, pairs, seed)
+    inputs = torch.empty((pairs, n), dtype=torch.int32, device=profile.device)
+    with contextlib.closing(Buffers(n, pairs)) as buffers:
+        # The submission finds what is drawn here in the buffers: no go has the same inputs.
+        draw(inputs, seed, "calibration")
+        opened = partial(runner.cuda_worker, limits=profile.limits)
+        spots = positions(seed, "calibration", inputs)
+        trivial = trivial_s(opened, buffers, inputs, spots)
+        with opened(files) as worker:
+            worker.load("solution", "prefix_sum", buffers)
+            for name, x in correctness_inputs(seed):
+                _checked_go(worker, torch.from_numpy(x)[None].to(inputs.device), seed, name)
+            goes = list(_timed(worker, profile, inputs, seed))
+        floor_ms = copy_ms(buffers)
     times_ms = [(go.elapsed_s - trivial) * 1e3 / pairs for go in goes]
     raw, events_ms = _median(times_ms), _median([go.events_s * 1e3 / pairs for go in goes])
-    floor_ms = copy_ms(n)
     check_floor(raw + CLOCK_ERROR_MS, floor_ms)
     return Measurement(
         raw=raw,
@@ -64,14 +73,6 @@ def score_on_gpu(submission: Path, runner: Runner, profile: Profile, seed: Seed)
         },
         flags=tuple(_flags(raw, events_ms, floor_ms, strangers)),
     )
-
-
-def _trivial_s(runner: Runner, profile: Profile, pairs: int, seed: Seed) -> float:
-    """Calibrate under the conditions of the timed goes; its inputs are gone afterwards."""
-    n = profile.integer("n")
-    inputs = [timed_input(seed, 0, j, n) for j in range(pairs)]
-    spots = [positions(seed, f"calibration {j}", n) for j in range(pairs)]
-    return trivial_s(lambda files: runner.cuda_worker(files, profile.limits), inputs, spots)
 
 
 def _median(times_ms: list[float]) -> float:
@@ -99,25 +100,25 @@ def fitting_pairs(profile: Profile) -> int:
     return max(1, min(profile.integer("pairs"), most))
 
 
-def _timed(worker: CudaWorker, profile: Profile, pairs: int, seed: Seed) -> list[Go]:
+def _timed(
+    worker: CudaWorker, profile: Profile, inputs: "torch.Tensor", seed: Seed
+) -> Iterator[Go]:
     """Make warm and timed goes, which the worker can't tell apart; check every output."""
-    n = profile.integer("n")
     warm, timed = profile.integer("warm_calls"), profile.integer("timed_calls")
-    goes = []
     for k in range(warm + timed):
-        # No name for the inputs: those of one go must be gone when the next are drawn.
-        drawn = (timed_input(seed, k, j, n) for j in range(pairs))
-        goes.append(_checked_go(worker, list(drawn), seed, f"go {k + 1}"))
-    return goes[warm:]
+        draw(inputs, seed, f"go {k + 1}")
+        went = _checked_go(worker, inputs, seed, f"go {k + 1}")
+        if k >= warm:
+            yield went
 
 
-def _checked_go(worker: CudaWorker, inputs: "list[torch.Tensor]", seed: Seed, name: str) -> Go:
+def _checked_go(worker: CudaWorker, inputs: "torch.Tensor", seed: Seed, name: str) -> Go:
     """Compare what was looked at, and the whole outputs, with the oracle."""
     import torch
 
     from openrebench.environments.prefix_sum.hidden.cuda_oracle import prefix_sum as oracle
 
-    spots = [positions(seed, f"{name} {j}", len(x)) for j, x in enumerate(inputs)]
+    spots = positions(seed, name, inputs)
     went = worker.go(inputs, spots)
     for x, output, looked, spot in zip(inputs, went.outputs, went.looked, spots, strict=True):
         expected = oracle(x)
@@ -132,35 +133,35 @@ def _checked_go(worker: CudaWorker, inputs: "list[torch.Tensor]", seed: Seed, na
     return went
 
 
-def timed_input(seed: Seed, go: int, pair: int, n: int) -> "torch.Tensor":
-    """Draw an input on the device, from a stream of its own: (n,), int32, -10 to 9."""
+def draw(inputs: "torch.Tensor", seed: Seed, go: str) -> None:
+    """Fill inputs, (pairs, n), with -10 to 9, each from a stream of its own."""
     import torch
 
-    stream = torch.Generator(device="cuda")
-    stream.manual_seed(int(seed.rng(f"timed {go} {pair}").integers(1 << 62)))
-    return torch.randint(-10, 10, (n,), dtype=torch.int32, device="cuda", generator=stream)
+    for j, row in enumerate(inputs):
+        stream = torch.Generator(inputs.device)
+        stream.manual_seed(int(seed.rng(f"timed {go} {j}").integers(1 << 62)))
+        row.random_(-10, 10, generator=stream)
 
 
-def positions(seed: Seed, name: str, n: int) -> "torch.Tensor":
-    """Draw secret positions to look at."""
-    drawn = seed.rng(f"looked at {name}").integers(0, max(n, 1), min(LOOKED_AT, n))
-    return _on_device(drawn)
-
-
-def _on_device(array: np.ndarray) -> "torch.Tensor":
+def positions(seed: Seed, name: str, inputs: "torch.Tensor") -> "torch.Tensor":
+    """Draw secret positions to look at, as many for each input."""
     import torch
 
-    return torch.from_numpy(array).to("cuda")
+    pairs, n = inputs.shape
+    drawn = seed.rng(f"looked at {name}").integers(0, max(n, 1), (pairs, min(LOOKED_AT, n)))
+    return torch.from_numpy(drawn).to(inputs.device)
 
 
-def copy_ms(n: int) -> float:
-    """Measure a device copy of `n` numbers with this side's own events: the best of several."""
+def copy_ms(buffers: Buffers) -> float:
+    """Measure by this side's own events how long one input takes to copy: the best of several.
+
+    From the very inputs to the very outputs: elsewhere in memory a copy may take longer.
+    """
     import torch
 
-    source = torch.ones(n, dtype=torch.int32, device="cuda")
-    target = torch.empty_like(source)
+    rows = itertools.cycle(zip(buffers.inputs, buffers.outputs, strict=True))
     times = []
-    for _ in range(COPIES):
+    for source, target in itertools.islice(rows, COPIES):
         start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         start.record()
         target.copy_(source)
