@@ -113,7 +113,7 @@ def show(environment: str, profile: str, as_json: bool) -> None:
     from rich.console import Console
     from rich.markdown import Markdown
 
-    console = Console()
+    console = Console(markup=False, emoji=False)
     console.print(f"{found.card.label(profile)}: {found.card.profile(profile).summary}\n")
     console.print(Markdown(text))
 

@@ -79,13 +79,14 @@ def print_json(data: object) -> None:
 
 
 def print_table(headings: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
-    """Print rows under headings; long cells fold."""
+    """Print rows under headings; long cells fold. Cells are no markup: submissions write some."""
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=None, header_style="bold")
     for heading in headings:
         table.add_column(heading, overflow="fold")
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(Text, row))
     Console().print(table)

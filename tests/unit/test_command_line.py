@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from openrebench.cli import cli, main
+from openrebench.console import print_table
 from openrebench.errors import ReBenchError
 
 RUNS = Path(__file__).resolve().parents[3] / "shared" / "data" / "metr_rebench_runs.jsonl"
@@ -54,6 +55,14 @@ def test_score_has_stable_keys_and_exit_codes(start, code, tmp_path: Path, prefi
     assert result.exit_code == code
     keys = "outcome raw unit normalised reason message environment seconds flags"
     assert set(json.loads(result.output)) == set(keys.split())
+
+
+@pytest.mark.parametrize(
+    "cell", ["openrebench[smol]", "ValueError: [/x]", "[black on black]ok", ":x:"]
+)
+def test_cells_of_a_table_are_printed_as_they_are(cell: str, capsys) -> None:
+    print_table(("what", "note"), [("one", cell)])
+    assert cell in capsys.readouterr().out
 
 
 @pytest.mark.skipif(not RUNS.exists(), reason="METR's public rows are not beside the checkout")

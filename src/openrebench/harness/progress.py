@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
+from rich.text import Text
 
 from openrebench.core.duration import format_duration
 from openrebench.harness import live
@@ -52,5 +53,6 @@ def progress_table(attempts: list[LiveAttempt]) -> Table:
         left = "no limit" if left_s is None else format_duration(round(left_s))
         tokens = f"{accounts.input_tokens + accounts.output_tokens:,}"
         money = "unknown" if accounts.cost_usd is None else f"{accounts.cost_usd:.2f} USD"
-        table.add_row(attempt.attempt.record.id, best, str(len(entries)), left, tokens, money)
+        cells = (attempt.attempt.record.id, best, str(len(entries)), left, tokens, money)
+        table.add_row(*map(Text, cells))
     return table
