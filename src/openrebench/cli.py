@@ -165,17 +165,17 @@ def score(
             found = load_environment(environment)
             result = score_submission(found, directory, profile, runner)
             card, size = found.card, profile
-    value, why_not = normalised(card, size, result.raw)
+    value, note = normalised(card, size, result.raw)
     dumped = result.model_dump(mode="json")
     if environment is None and not card.score.visible:  # an attempt whose solver may not know
-        value, why_not, dumped["raw"] = None, "", None
+        value, note, dumped["raw"] = None, "", None
     if as_json:
         keys = ("outcome", "raw", "unit", "reason", "message", "environment", "seconds", "flags")
         print_json({**{key: dumped[key] for key in keys}, "normalised": value})
     elif dumped["raw"] is None and result.raw is not None:
         click.echo(f"{result.outcome}: {result.message}")
     else:
-        print_score(result, value, why_not)
+        print_score(result, value, note)
     sys.exit({"scored": EXIT_OK, "invalid": EXIT_INVALID}.get(result.outcome, EXIT_ERROR))
 
 
@@ -293,7 +293,11 @@ def check(environment: str, profile: str, isolation: str | None, as_json: bool) 
 @click.argument("environment")
 @profile_option
 @click.option("--runs", default=6, show_default=True, help="Runs of start and reference.")
-@click.option("--if-missing", is_flag=True, help="Do nothing if this machine has anchors.")
+@click.option(
+    "--if-missing",
+    is_flag=True,
+    help="Do nothing if anchors fit this machine.",
+)
 @click.option("--ship", is_flag=True, help="Write into the environment's folder instead.")
 @isolation_option
 def anchors(
@@ -307,7 +311,7 @@ def anchors(
 
     found = load_environment(environment)
     if if_missing and has_anchors(found.card, profile):
-        click.echo(f"{found.card.label(profile)} has anchors for this machine")
+        click.echo(f"{found.card.label(profile)} has anchors that fit this machine")
         return
     with _runner(isolation) as runner, progress_bar("measuring", 2 * runs) as advance:
         measured = measure_anchors(

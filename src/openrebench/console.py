@@ -53,14 +53,14 @@ def progress_bar(label: str, total: int | None = None) -> Iterator[Callable[[], 
         yield lambda: progress.advance(task)
 
 
-def print_score(result: "ScoreResult", value: float | None, why_not: str) -> None:
-    """Print a score for a person."""
+def print_score(result: "ScoreResult", value: float | None, note: str) -> None:
+    """Print a score for a person; the note says why there is no value, or what it rests on."""
     click.echo(f"{result.outcome}: {f'{result.reason}: ' if result.reason else ''}{result.message}")
     if result.raw is not None:
         shown = (
-            f"normalised {number(value)}"
-            if value is not None
-            else f"no normalised score: {why_not}"
+            f"no normalised score: {note}"
+            if value is None
+            else f"normalised {number(value)}" + (f" ({note})" if note else "")
         )
         click.echo(f"raw {result.raw} {result.unit}, {shown}")
     for flag in result.flags:

@@ -85,10 +85,15 @@ class Anchors(BaseModel):
         runs = ([scale.normalize(raw) for raw in group] for group in (self.start, self.reference))
         return max(SPREAD_FLOOR, *(SPREAD_SDS * stdev(group) for group in runs))
 
+    @property
+    def file_name(self) -> str:
+        """Name of the file that they are kept in."""
+        return f"{self.profile}-{self.device}.json"
+
     def save(self, folder: Path) -> Path:
-        """Write the anchors as `<profile>-<device>.json` into a folder."""
+        """Write the anchors into a folder."""
         folder.mkdir(parents=True, exist_ok=True)
-        path = folder / f"{self.profile}-{self.device}.json"
+        path = folder / self.file_name
         path.write_text(self.model_dump_json(indent=1) + "\n", encoding="utf-8")
         return path
 

@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 from typing import Any, TypedDict
 
-from openrebench.core.anchors import Anchors, load_anchors
+from openrebench.core.anchors import Anchors, load_anchors, local_folder
 from openrebench.core.attempt import AttemptRecord, read_attempt
 from openrebench.core.card import TaskCard
 from openrebench.core.catalog import find_card
@@ -15,6 +15,11 @@ from openrebench.core.versions import installed_versions
 from openrebench.errors import AnchorsMissing
 from openrebench.isolation.device import device_fingerprint
 from openrebench.isolation.probe import probe_modes
+
+SHIPPED = (
+    "by anchors that ship, from another machine of this name; "
+    "measure this one's with: re-bench anchors {} --profile {}"
+)
 
 
 def attempt_facts(card: TaskCard, profile: str) -> dict[str, Any]:
@@ -40,12 +45,17 @@ def anchors_of(card: TaskCard, profile: str, device: str | None = None) -> Ancho
 
 
 def has_anchors(card: TaskCard, profile: str) -> bool:
-    """Tell whether scores of this machine can be normalised."""
+    """Tell whether there are anchors that fit this machine."""
     try:
-        anchors_of(card, profile)
+        return not _of_another_machine(card, anchors_of(card, profile))
     except AnchorsMissing:
         return False
-    return True
+
+
+def _of_another_machine(card: TaskCard, anchors: Anchors) -> bool:
+    """Tell whether anchors are times of a machine of this name, which may be quicker by half."""
+    own = local_folder(card) / anchors.file_name
+    return card.score.is_time and not own.is_file()
 
 
 def scale_of(
@@ -58,13 +68,15 @@ def scale_of(
 def normalised(
     card: TaskCard, profile: str, raw: float | None, device: str | None = None
 ) -> tuple[float | None, str]:
-    """Normalise a raw score; gives None and one sentence of why where that can't be done."""
+    """Normalise a raw score; gives None where that can't be done, and what is to be said of it."""
     if raw is None:
         return None, "the submission has no valid score"
     try:
-        return round(scale_of(card, profile, device).normalize(raw), 4), ""
+        anchors = anchors_of(card, profile, device)
     except AnchorsMissing as error:
         return None, str(error)
+    note = SHIPPED.format(card.id, profile) if _of_another_machine(card, anchors) else ""
+    return round(anchors.scale(card).normalize(raw), 4), note
 
 
 def read_card_of(record: AttemptRecord) -> TaskCard:
