@@ -137,6 +137,8 @@ def _sit_down(isolation: str | None, first: str, make: "Callable[[LocalRunner], 
         return
     row = summary(attempt.folder)
     click.echo(f"ended ({ended}): {row['best']}, normalised {number(row['normalised']) or 'none'}")
+    if row["note"]:
+        click.echo(f"note: {row['note']}")
 
 
 def _pseudonym(name: str) -> str:

@@ -215,15 +215,19 @@ def _print_attempts(done: list["Ran"]) -> None:
     from openrebench.core.reading import summary
     from openrebench.harness.accounts import read_accounts
 
-    rows = []
+    rows, notes = [], set()
     for folder in [folder for ran in done for folder in ran.folders]:
         row, used = summary(folder), read_accounts(folder)
+        if row["raw"] is not None and row["note"]:
+            notes.add(row["note"])
         scores = str(row["score_calls"]), row["best"], number(row["normalised"])
         money = "" if used is None or not used.models else _money(used.cost_usd, used.unpriced)
         rows.append((row["attempt"], row["ended"], *scores, money))
     with_money = any(row[-1] for row in rows)
     headings = ("attempt", "ended", "scores", "best raw", "normalised", "money")
     print_table(headings[: 5 + with_money], [row[: 5 + with_money] for row in rows])
+    for note in sorted(notes):
+        click.echo(f"note: {note}")
     for name, why in {n: w for ran in done for n, w in ran.not_run.items()}.items():
         click.echo(f"not run: {name}: {why}")
 

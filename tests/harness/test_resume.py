@@ -258,5 +258,7 @@ def test_a_suite_says_what_can_not_run(
     assert "no environment named 'no_such'" in report["not_run"]["no_such"]
     again = CliRunner().invoke(cli, ["run", "--resume", str(runs.root)], catch_exceptions=False)
     assert "not run: no_such: no environment named 'no_such'" in again.stdout
+    (row,) = report["attempts"]
+    assert "has no anchors for" in row["note"] and f"note: {row['note']}" in again.stdout
     with pytest.raises(ReBenchError, match="no environment named 'no_such'"):
         CliRunner().invoke(cli, ["run", "no_such", *command[3:]], catch_exceptions=False)

@@ -17,7 +17,7 @@ from openrebench.isolation.device import device_fingerprint
 from openrebench.isolation.probe import probe_modes
 
 SHIPPED = (
-    "by anchors that ship, from another machine of this name; "
+    "the anchors are from another machine of this name; "
     "measure this one's with: re-bench anchors {} --profile {}"
 )
 
@@ -114,6 +114,7 @@ class Summary(TypedDict):
     best: str
     raw: float | None
     normalised: float | None
+    note: str
 
 
 def summary(folder: Path) -> Summary:
@@ -122,6 +123,7 @@ def summary(folder: Path) -> Summary:
     record, card = attempt.record, read_card_of(attempt.record)
     entry = counting_so_far(card, record, attempt.entries)
     raw = entry.raw if entry else None
+    value, note = normalised(card, record.profile, raw, record.device)
     return {
         "attempt": record.id,
         "folder": str(folder),
@@ -129,7 +131,8 @@ def summary(folder: Path) -> Summary:
         "score_calls": len(attempt.entries),
         "best": "none valid" if raw is None else f"{raw} {card.score.unit}",
         "raw": raw,
-        "normalised": normalised(card, record.profile, raw, record.device)[0],
+        "normalised": value,
+        "note": note,
     }
 
 
