@@ -7,7 +7,10 @@ import pytest
 
 from openrebench.analysis.errors import TableError
 from openrebench.analysis.folders import read_folders
+from openrebench.analysis.table import SHIPPED_TIMES
+from openrebench.core.anchors import local_folder
 from openrebench.core.attempt import Solver, Usage
+from openrebench.core.catalog import find_card
 from openrebench.errors import AttemptError
 
 LOG = [(0.0, 100.0), (60.0, 50.0), (120.0, None), (180.0, 10.0), (240.0, 120.0)]
@@ -22,6 +25,18 @@ def test_attempt_becomes_a_row_with_normalised_scores(make_attempt, anchors, tmp
     assert (row["score_calls"], row["length_s"], row["left_out"]) == (5, 1800.0, "")
     assert table.entries["score"][4] < 0 and table.entries["score"][2] is None
     assert table.entries["reason"].to_list()[2] == "wrong_output"
+
+
+@pytest.mark.parametrize("measured", [False, True])
+def test_shipped_times_are_named_as_such(make_attempt, anchors, measured: bool) -> None:
+    card = find_card("prefix_sum")
+    shipped = next((card.folder / "anchors").glob("small-*.json"))
+    device = shipped.stem.removeprefix("small-")
+    if measured:
+        anchors.model_copy(update={"device": device}).save(local_folder(card))
+    row = read_folders([make_attempt("one", LOG, device=device)]).attempts.row(0, named=True)
+    assert row["anchors"].startswith(f"prefix_sum@{card.version}/small-{device}")
+    assert row["anchors"].endswith(SHIPPED_TIMES) is not measured
 
 
 def test_attempt_without_a_valid_entry_scores_zero(make_attempt, anchors) -> None:

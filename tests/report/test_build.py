@@ -12,6 +12,7 @@ import pytest
 from openrebench.analysis.errors import NotComparable, TableError
 from openrebench.analysis.options import Options
 from openrebench.analysis.suites import find_suite
+from openrebench.analysis.table import SHIPPED_TIMES
 from openrebench.report.build import build_report
 
 FAST = Options(resamples=60)
@@ -178,6 +179,13 @@ def test_attempts_without_anchors_show_raw_scores_and_how_to_measure(
     assert "re-bench anchors prefix_sum --profile small" in html
     assert "raw score (ms)" in (tmp_path / "report/figures/prefix_sum-small-steps.svg").read_text()
     assert not (tmp_path / "report/figures/small-curve.svg").exists()
+
+
+def test_attempts_on_shipped_times_are_counted(make_folder, tmp_path: Path) -> None:
+    folders = [make_folder("own"), make_folder("shipped", anchors=f"x{SHIPPED_TIMES}")]
+    for folder, said in zip(folders, (False, True), strict=True):
+        html = page([folder], tmp_path / f"{folder.name}-report")
+        assert ("are normalised by a machine of the same name" in html) is said
 
 
 def test_official_scores_are_named_where_they_are_drawn(make_folder, tmp_path: Path) -> None:

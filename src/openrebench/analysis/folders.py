@@ -6,8 +6,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from openrebench.analysis.errors import TableError
-from openrebench.analysis.table import Attempts, concatenate, from_rows, read_parquet
-from openrebench.core.anchors import load_anchors
+from openrebench.analysis.table import (
+    SHIPPED_TIMES,
+    Attempts,
+    concatenate,
+    from_rows,
+    read_parquet,
+)
+from openrebench.core.anchors import load_anchors, of_another_machine
 from openrebench.core.attempt import AttemptRecord, StoredAttempt, find_attempts, read_attempt
 from openrebench.core.card import TaskCard
 from openrebench.core.catalog import find_card
@@ -143,11 +149,14 @@ def _setting(environment: str, version: str, profile: str, device: str) -> _Sett
     card = find_card(environment)
     parameters = card.profiles[profile].parameters if profile in card.profiles else {}
     stand_in = str(parameters.get("stand_in", ""))
+    then = card.model_copy(update={"version": version})
     try:
-        anchors = load_anchors(card.model_copy(update={"version": version}), profile, device)
+        anchors = load_anchors(then, profile, device)
     except AnchorsMissing:
         return _Setting(card, None, None, "", None, stand_in)
     label = f"{card.id}@{version}/{profile}-{device}"
+    if of_another_machine(then, anchors):
+        label += SHIPPED_TIMES
     scales = anchors.scale(card), anchors.scale(card, final=True)
     return _Setting(card, *scales, label, anchors.spread(card), stand_in)
 

@@ -19,6 +19,7 @@ from openrebench.errors import Reason
 OUTCOMES = pl.Enum([str(outcome) for outcome in Outcome])
 REASONS = pl.Enum([str(reason) for reason in Reason])
 
+SHIPPED_TIMES = ", times of another machine of this name"  # ends the name of such anchors
 ATTEMPT_SCHEMA = pl.Schema(
     {
         "attempt": pl.String,  # id, unique

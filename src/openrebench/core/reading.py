@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 from typing import Any, TypedDict
 
-from openrebench.core.anchors import Anchors, load_anchors, local_folder
+from openrebench.core.anchors import Anchors, load_anchors, of_another_machine
 from openrebench.core.attempt import AttemptRecord, read_attempt
 from openrebench.core.card import TaskCard
 from openrebench.core.catalog import find_card
@@ -47,15 +47,9 @@ def anchors_of(card: TaskCard, profile: str, device: str | None = None) -> Ancho
 def has_anchors(card: TaskCard, profile: str) -> bool:
     """Tell whether there are anchors that fit this machine."""
     try:
-        return not _of_another_machine(card, anchors_of(card, profile))
+        return not of_another_machine(card, anchors_of(card, profile))
     except AnchorsMissing:
         return False
-
-
-def _of_another_machine(card: TaskCard, anchors: Anchors) -> bool:
-    """Tell whether anchors are times of a machine of this name, which may be quicker by half."""
-    own = local_folder(card) / anchors.file_name
-    return card.score.is_time and not own.is_file()
 
 
 def scale_of(
@@ -75,7 +69,7 @@ def normalised(
         anchors = anchors_of(card, profile, device)
     except AnchorsMissing as error:
         return None, str(error)
-    note = SHIPPED.format(card.id, profile) if _of_another_machine(card, anchors) else ""
+    note = SHIPPED.format(card.id, profile) if of_another_machine(card, anchors) else ""
     return round(anchors.scale(card).normalize(raw), 4), note
 
 

@@ -7,7 +7,7 @@ import polars as pl
 
 from openrebench.analysis.budgets import Estimates
 from openrebench.analysis.options import HOUR_S
-from openrebench.analysis.table import Attempts
+from openrebench.analysis.table import SHIPPED_TIMES, Attempts
 from openrebench.report.figures.curve import Texts
 from openrebench.report.figures.steps import steps_figure
 from openrebench.report.headline import (
@@ -129,11 +129,17 @@ def _without_mean(scope: Scope, estimates: Sequence[Estimates]) -> list[str]:
 
 
 def _environment_notes(table: Attempts) -> list[str]:
-    raw_only = table.attempts.filter(pl.col("left_out").str.starts_with("no anchors"))
-    if raw_only.height == 0:
-        return []
-    environment, profile = raw_only["environment"][0], raw_only["profile"][0]
-    return [
-        f"{raw_only.height} attempts have raw scores only: their device has no anchors; measure "
-        f"them there with: re-bench anchors {environment} --profile {profile}"
-    ]
+    left_out, anchors = pl.col("left_out"), pl.col("anchors")
+    notes = []
+    for which, what in (
+        (
+            left_out.str.starts_with("no anchors"),
+            "have raw scores only: their device has no anchors",
+        ),
+        (anchors.str.ends_with(SHIPPED_TIMES), "are normalised by a machine of the same name"),
+    ):
+        rows = table.attempts.filter(which)
+        if rows.height:
+            measure = f"re-bench anchors {rows['environment'][0]} --profile {rows['profile'][0]}"
+            notes.append(f"{rows.height} attempts {what}; measure theirs with: {measure}")
+    return notes
