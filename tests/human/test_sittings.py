@@ -88,7 +88,9 @@ def test_a_killed_runner_loses_nothing_and_gains_nothing(
     again.process.sendline("submit")
     again.see("type yes")
     again.process.sendline("yes")
-    assert "ended (submitted): 2.0 points" in again.end()
+    ended = again.end()
+    assert "ended (submitted): 2.0 points" in ended
+    assert "note: guess_number@1.0.0/small has no anchors for" in " ".join(ended.split())
     _, recovered, started, _ = events(folder)
     assert recovered["event"] == "recovered" and started["used_s"] == recovered["used_s"]
     assert recovered["used_s"] == pytest.approx(last_beat_s + 1, abs=0.01)

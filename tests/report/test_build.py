@@ -185,7 +185,7 @@ def test_attempts_on_shipped_times_are_counted(make_folder, tmp_path: Path) -> N
     folders = [make_folder("own"), make_folder("shipped", anchors=f"x{SHIPPED_TIMES}")]
     for folder, said in zip(folders, (False, True), strict=True):
         html = page([folder], tmp_path / f"{folder.name}-report")
-        assert ("are normalised by a machine of the same name" in html) is said
+        assert ("are normalised by times of another machine of the same name" in html) is said
 
 
 def test_official_scores_are_named_where_they_are_drawn(make_folder, tmp_path: Path) -> None:

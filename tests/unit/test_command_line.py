@@ -7,7 +7,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from openrebench.cli import cli, main
-from openrebench.console import print_table
+from openrebench.console import print_score, print_table
+from openrebench.core.result import ScoreResult
 from openrebench.errors import ReBenchError
 
 RUNS = Path(__file__).resolve().parents[3] / "shared" / "data" / "metr_rebench_runs.jsonl"
@@ -63,6 +64,21 @@ def test_score_has_stable_keys_and_exit_codes(start, code, tmp_path: Path, prefi
 def test_cells_of_a_table_are_printed_as_they_are(cell: str, capsys) -> None:
     print_table(("what", "note"), [("one", cell)])
     assert cell in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("value", "note", "said"),
+    [
+        (0.5, "", "normalised 0.500\n"),
+        (0.5, "so it is", "normalised 0.500 (so it is)\n"),
+        (None, "none here", "no normalised score: none here\n"),
+    ],
+)
+def test_a_score_says_what_it_rests_on(value, note: str, said: str, capsys) -> None:
+    facts = {"outcome": "scored", "raw": 2.0, "unit": "ms", "message": "said", "seconds": 0.1}
+    facts |= {"environment": "e", "submission": "", "isolation": "none", "seed_commitment": ""}
+    print_score(ScoreResult.model_validate(facts), value, note)
+    assert f"raw 2.0 ms, {said}" in capsys.readouterr().out
 
 
 @pytest.mark.skipif(not RUNS.exists(), reason="METR's public rows are not beside the checkout")

@@ -129,14 +129,12 @@ def _without_mean(scope: Scope, estimates: Sequence[Estimates]) -> list[str]:
 
 
 def _environment_notes(table: Attempts) -> list[str]:
-    left_out, anchors = pl.col("left_out"), pl.col("anchors")
+    no_scale = pl.col("left_out").str.starts_with("no anchors")
+    shipped = pl.col("anchors").str.ends_with(SHIPPED_TIMES)
     notes = []
     for which, what in (
-        (
-            left_out.str.starts_with("no anchors"),
-            "have raw scores only: their device has no anchors",
-        ),
-        (anchors.str.ends_with(SHIPPED_TIMES), "are normalised by a machine of the same name"),
+        (no_scale, "have raw scores only: their device has no anchors"),
+        (shipped, "are normalised by times of another machine of the same name"),
     ):
         rows = table.attempts.filter(which)
         if rows.height:

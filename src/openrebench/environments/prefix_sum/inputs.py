@@ -39,9 +39,9 @@ def difference(got: Ints, expected: Ints, name: str) -> str:
     )
 
 
-def check_floor(raw_ms: float, copy_ms: float) -> None:
-    """Refuse a time in which the numbers can't even have been copied once."""
-    if raw_ms < copy_ms:
+def check_floor(raw_ms: float, copy_ms: float, error_ms: float = 0.0) -> None:
+    """Refuse a time in which, within the clock's error, not even a copy could have been made."""
+    if raw_ms + error_ms < copy_ms:
         raise InvalidSubmission(
             Reason.IMPOSSIBLE,
             f"{raw_ms} ms is less than copying the input takes here ({copy_ms:.3g} ms)",
