@@ -1,18 +1,20 @@
 """What is shown while attempts run."""
 
 import io
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
 
+from openrebench.core.anchors import load_anchors, local_folder
 from openrebench.core.catalog import load_environment
 from openrebench.core.result import Outcome
 from openrebench.core.score_log import ScoreEntry
 from openrebench.errors import Reason
 from openrebench.harness.accounts import Accounts, Book, ModelAccount
 from openrebench.harness.clock import WorkingClock
-from openrebench.harness.feedback import describe, describe_log
+from openrebench.harness.feedback import ANOTHER_MACHINE, describe, describe_log
 from openrebench.harness.progress import progress_table, shown_progress
 
 
@@ -85,3 +87,18 @@ def test_feedback_of_each_outcome() -> None:
     assert "7" not in describe(hidden, "small", "none", entry(1, 7.0))
     assert describe_log(hidden, "small", "none", [entry(1, 7.0)]).count("7") == 0
     assert describe_log(card, "small", "none", []) == "no scores yet"
+
+
+@pytest.mark.parametrize("measured_here", [False, True])
+def test_feedback_says_whose_times_a_score_is_normalised_by(
+    measured_here: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENREBENCH_HOME", str(tmp_path))
+    card = load_environment("prefix_sum").card
+    shipped = next((card.folder / "anchors").glob("small-*.json"))
+    device = shipped.stem.removeprefix("small-")
+    if measured_here:
+        load_anchors(card, "small", device).save(local_folder(card))
+    said = describe(card, "small", device, entry(1, 100.0, unit="ms"))
+    assert "(start 0, reference 1" in said
+    assert (ANOTHER_MACHINE in said) is not measured_here

@@ -7,6 +7,8 @@ from openrebench.core.reading import normalised
 from openrebench.core.result import Outcome
 from openrebench.core.score_log import ScoreEntry
 
+ANOTHER_MACHINE = "both timed on another machine of this name"
+
 
 def describe(card: TaskCard, profile: str, device: str, entry: ScoreEntry) -> str:
     """Say how a score call went, in one or two lines."""
@@ -16,9 +18,16 @@ def describe(card: TaskCard, profile: str, device: str, entry: ScoreEntry) -> st
         return f"error: {entry.message}"
     if not card.score.visible:
         return f"scored: the submission is valid; {entry.message}"
-    value, _ = normalised(card, profile, entry.raw, device)
-    scale = "" if value is None else f", normalised {value:.3f} (start 0, reference 1)"
-    return f"scored: {entry.raw} {entry.unit}{scale}\n{entry.message}"
+    scaled = _scaled(card, profile, device, entry)
+    return f"scored: {entry.raw} {entry.unit}{scaled}\n{entry.message}"
+
+
+def _scaled(card: TaskCard, profile: str, device: str, entry: ScoreEntry) -> str:
+    value, note = normalised(card, profile, entry.raw, device)
+    if value is None:
+        return ""
+    whose = f"; {ANOTHER_MACHINE}" if note else ""
+    return f", normalised {value:.3f} (start 0, reference 1{whose})"
 
 
 def describe_log(card: TaskCard, profile: str, device: str, entries: Iterable[ScoreEntry]) -> str:
