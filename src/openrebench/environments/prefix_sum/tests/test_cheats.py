@@ -14,7 +14,7 @@ import pytest
 from openrebench.core.catalog import find_card
 from openrebench.core.contract import cheat_folders, cheat_submission
 from openrebench.core.environment import Environment
-from openrebench.core.result import Outcome, ScoreResult
+from openrebench.core.result import Outcome
 from openrebench.core.scoring import score_submission
 from openrebench.errors import Reason
 from openrebench.isolation.local import LocalRunner
@@ -24,7 +24,9 @@ from openrebench.isolation.runner import IsolationMode
 CARD = find_card("prefix_sum")
 # Not `subprocess`: it has no wall, says so, and here as root its cheats would act on this machine.
 MODES = [r.mode for r in probe_modes() if r.available and r.mode is not IsolationMode.SUBPROCESS]
+START = CARD.folder / "agent"
 CLEARLY_FASTER = 0.7
+LOOKS = 4
 MUST_BE_INVALID = {
     "equal_patch", "stack_walk", "late_thread", "late_shared_output", "lazy_tensor",
     "cache_by_length", "forge_done", "race_reply", "kill_scorer", "exit_zero",
@@ -63,11 +65,6 @@ def helper_outside() -> Iterator[None]:
     unix.close()
 
 
-def score(environment: Environment, cheat: Path, mode: IsolationMode) -> ScoreResult:
-    with cheat_submission(environment.card, cheat) as folder:
-        return score_submission(environment, folder, "small", runner_for(mode))
-
-
 @pytest.fixture(scope="module")
 def honest_ms(reduced: Environment) -> dict[IsolationMode, float]:
     """Time of the starting solution in each mode: the best of three medians."""
@@ -75,9 +72,24 @@ def honest_ms(reduced: Environment) -> dict[IsolationMode, float]:
 
 
 def start_ms(reduced: Environment, mode: IsolationMode) -> float:
-    result = score_submission(reduced, CARD.folder / "agent", "small", runner_for(mode))
+    result = score_submission(reduced, START, "small", runner_for(mode))
     assert result.raw is not None, result
     return result.raw
+
+
+def gains(
+    reduced: Environment, folder: Path, mode: IsolationMode, honest_ms: dict[IsolationMode, float]
+) -> bool:
+    """Tell whether a submission is clearly faster than the start, each time that one looks.
+
+    A gain shows whenever both are timed; that the machine became quicker in between does not.
+    """
+    for _ in range(LOOKS):
+        raw = score_submission(reduced, folder, "small", runner_for(mode)).raw
+        if raw is None or raw > CLEARLY_FASTER * honest_ms[mode]:
+            return False
+        honest_ms[mode] = min(honest_ms[mode], start_ms(reduced, mode))
+    return True
 
 
 @pytest.mark.parametrize("mode", MODES, ids=str)
@@ -85,13 +97,18 @@ def start_ms(reduced: Environment, mode: IsolationMode) -> float:
 def test_cheat_gains_nothing(
     cheat: Path, mode: IsolationMode, reduced: Environment, honest_ms: dict[IsolationMode, float]
 ) -> None:
-    result = score(reduced, cheat, mode)
-    assert result.outcome is not Outcome.ERROR, result
-    if cheat.name in MUST_BE_INVALID:
-        assert result.outcome is Outcome.INVALID, result
-    if result.raw is not None and result.raw <= CLEARLY_FASTER * honest_ms[mode]:
-        honest_ms[mode] = min(honest_ms[mode], start_ms(reduced, mode))  # it was busier before
-        assert result.raw > CLEARLY_FASTER * honest_ms[mode], result
+    with cheat_submission(CARD, cheat) as folder:
+        result = score_submission(reduced, folder, "small", runner_for(mode))
+        assert result.outcome is not Outcome.ERROR, result
+        if cheat.name in MUST_BE_INVALID:
+            assert result.outcome is Outcome.INVALID, result
+        if result.raw is not None and result.raw <= CLEARLY_FASTER * honest_ms[mode]:
+            assert not gains(reduced, folder, mode, honest_ms), result
+
+
+def test_a_gain_would_be_seen(reduced: Environment, honest_ms: dict[IsolationMode, float]) -> None:
+    assert gains(reduced, CARD.folder / "hidden" / "reference", MODES[0], honest_ms)
+    assert not gains(reduced, START, MODES[0], honest_ms)
 
 
 def test_every_cheat_says_what_it_does() -> None:
