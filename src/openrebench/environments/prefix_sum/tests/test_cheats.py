@@ -80,16 +80,16 @@ def start_ms(reduced: Environment, mode: IsolationMode) -> float:
 def gains(
     reduced: Environment, folder: Path, mode: IsolationMode, honest_ms: dict[IsolationMode, float]
 ) -> bool:
-    """Tell whether a submission is clearly faster than the start, each time that one looks.
+    """Tell whether a submission's best of several times is clearly below the start's.
 
-    A gain shows whenever both are timed; that the machine became quicker in between does not.
+    They are timed in turns, so that both meet the machine's quick and slow moments.
     """
+    times = []
     for _ in range(LOOKS):
-        raw = score_submission(reduced, folder, "small", runner_for(mode)).raw
-        if raw is None or raw > CLEARLY_FASTER * honest_ms[mode]:
-            return False
+        times.append(score_submission(reduced, folder, "small", runner_for(mode)).raw)
         honest_ms[mode] = min(honest_ms[mode], start_ms(reduced, mode))
-    return True
+    valid = [raw for raw in times if raw is not None]
+    return bool(valid) and min(valid) <= CLEARLY_FASTER * honest_ms[mode]
 
 
 @pytest.mark.parametrize("mode", MODES, ids=str)
