@@ -59,6 +59,17 @@ def test_only_running_time_counts(clock: Clock, now: Watch) -> None:
     assert (clock.used_s(), clock.left_s()) == (9.0, 91.0)
 
 
+def test_a_clock_goes_on_where_it_stood_however_long_its_reading_takes(attempt: Attempt) -> None:
+    seconds = iter(range(1000))
+    clock = Clock(attempt, lambda: float(next(seconds)))
+    clock.start("sat down")
+    clock.stop("paused", "lunch")
+    clock.start("back")
+    rows = [json.loads(line) for line in (attempt.folder / "clock.jsonl").read_text().splitlines()]
+    started, paused, back = (row["used_s"] for row in rows)
+    assert started == 0 and back == paused > 0
+
+
 def test_holding_a_clock_that_stands_does_not_start_it(clock: Clock, now: Watch) -> None:
     with clock.held():
         pass

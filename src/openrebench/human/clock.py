@@ -109,9 +109,10 @@ class Clock:
 
     def start(self, reason: str) -> None:
         """Let working time pass, from before this is on disk."""
+        stood_at_s = self.used_s()
         self._time.go()
         self._running = True
-        self._write("started", self.used_s(), reason)
+        self._write("started", stood_at_s, reason)
         self.beat()
 
     def stop(self, event: Stop, reason: str) -> None:
