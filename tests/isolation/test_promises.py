@@ -278,6 +278,11 @@ ctypes.CDLL(None).syscall(60 if os.uname().machine == "x86_64" else 93, 0)
 """
 
 
+# A thread counts as stopped before the kernel has put it aside, which is some of its CPU time too:
+# 0.02 ms once on a busy machine. Not its own code's, which would take most of the 50 ms.
+PUT_ASIDE_NS = 1_000_000
+
+
 @pytest.mark.parametrize("program", [LOOP, LOOP_IN_THREAD], ids=["process", "thread"])
 def test_freeze_and_thaw(mode, program) -> None:
     running = box.start(
@@ -288,10 +293,10 @@ def test_freeze_and_thaw(mode, program) -> None:
         assert running.freeze()
         before = running.cpu_ns()
         time.sleep(0.05)
-        assert running.cpu_ns() == before
+        assert running.cpu_ns() - before < PUT_ASIDE_NS
         running.thaw()
-        assert running.wait(0.05) is None
-        assert running.cpu_ns() > before
+        assert running.wait(0.2) is None
+        assert running.cpu_ns() - before > PUT_ASIDE_NS
     finally:
         running.kill()
         running.kill()
