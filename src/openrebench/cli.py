@@ -293,11 +293,7 @@ def check(environment: str, profile: str, isolation: str | None, as_json: bool) 
 @click.argument("environment")
 @profile_option
 @click.option("--runs", default=6, show_default=True, help="Runs of start and reference.")
-@click.option(
-    "--if-missing",
-    is_flag=True,
-    help="Do nothing if anchors fit this machine.",
-)
+@click.option("--if-missing", is_flag=True, help="Do nothing if anchors fit this machine.")
 @click.option("--ship", is_flag=True, help="Write into the environment's folder instead.")
 @isolation_option
 def anchors(

@@ -4,6 +4,7 @@ import os
 import socket
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -266,37 +267,58 @@ def test_core_files_and_descriptors_are_kept_back(inside, mode) -> None:
     assert lines[1] == "[0, 1, 2, 3]", "3 is the listing itself"
 
 
-LOOP = "import itertools\nfor n in itertools.count():\n    pass"
-# A thread that outlives the first one of its process, which then counts as a zombie.
-LOOP_IN_THREAD = """
-import ctypes, os, threading
+LOOP = """
+import itertools, mmap, sys
+steps = mmap.mmap(int(sys.argv[1]), 8)
 def loop():
-    while True:
-        pass
+    for n in itertools.count(1):
+        steps[:] = n.to_bytes(8, "little")
+"""
+# A thread that outlives the first one of its process, which then counts as a zombie.
+IN_THREAD = """
+import ctypes, os, threading
 threading.Thread(target=loop).start()
 ctypes.CDLL(None).syscall(60 if os.uname().machine == "x86_64" else 93, 0)
 """
 
 
-# A thread counts as stopped before the kernel has put it aside, which is some of its CPU time too:
-# 0.02 ms once on a busy machine. Not its own code's, which would take most of the 50 ms.
-PUT_ASIDE_NS = 1_000_000
+@pytest.fixture
+def steps_fd() -> Iterator[int]:
+    """Memory in which a program counts its steps."""
+    fd = os.memfd_create("steps")
+    os.ftruncate(fd, 8)
+    yield fd
+    os.close(fd)
 
 
-@pytest.mark.parametrize("program", [LOOP, LOOP_IN_THREAD], ids=["process", "thread"])
-def test_freeze_and_thaw(mode, program) -> None:
-    running = box.start(
-        BoxSpec(argv=("python", "-I", "-S", "-c", program), mode=mode, limits=Limits())
-    )
+def steps(fd: int) -> int:
+    return int.from_bytes(os.pread(fd, 8, 0), "little")
+
+
+def within_seconds(seen: Callable[[], bool]) -> bool:
+    return any(seen() or time.sleep(0.02) for _ in range(250))
+
+
+def uses_no_cpu(running: box.Box) -> bool:
+    before = running.cpu_ns()
+    time.sleep(0.05)
+    return running.cpu_ns() == before
+
+
+@pytest.mark.parametrize("go", ["loop()", IN_THREAD], ids=["process", "thread"])
+def test_freeze_and_thaw(mode, go, steps_fd: int) -> None:
+    argv = ("python", "-I", "-S", "-c", LOOP + go, str(steps_fd))
+    running = box.start(BoxSpec(argv=argv, mode=mode, limits=Limits(), pass_fds=(steps_fd,)))
     try:
-        time.sleep(0.2)
+        assert within_seconds(lambda: steps(steps_fd) > 0)
         assert running.freeze()
-        before = running.cpu_ns()
-        time.sleep(0.05)
-        assert running.cpu_ns() - before < PUT_ASIDE_NS
+        before, used_ns = steps(steps_fd), running.cpu_ns()
+        # The kernel may still have to put a thread aside, but not a step of its own code is made.
+        assert within_seconds(lambda: uses_no_cpu(running))
+        assert steps(steps_fd) == before
         running.thaw()
-        assert running.wait(0.2) is None
-        assert running.cpu_ns() - before > PUT_ASIDE_NS
+        assert within_seconds(lambda: steps(steps_fd) > before)
+        assert running.wait(0) is None and running.cpu_ns() > used_ns
     finally:
         running.kill()
         running.kill()

@@ -26,7 +26,7 @@ CARD = find_card("prefix_sum")
 MODES = [r.mode for r in probe_modes() if r.available and r.mode is not IsolationMode.SUBPROCESS]
 START = CARD.folder / "agent"
 CLEARLY_FASTER = 0.7
-LOOKS = 4
+TRIES = 6
 MUST_BE_INVALID = {
     "equal_patch", "stack_walk", "late_thread", "late_shared_output", "lazy_tensor",
     "cache_by_length", "forge_done", "race_reply", "kill_scorer", "exit_zero",
@@ -67,29 +67,30 @@ def helper_outside() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def honest_ms(reduced: Environment) -> dict[IsolationMode, float]:
-    """Time of the starting solution in each mode: the best of three medians."""
-    return {mode: min(start_ms(reduced, mode) for _ in range(3)) for mode in MODES}
+    """The best time of the starting solution so far, in each mode."""
+    return {mode: best_ms(reduced, START, mode, of=3) for mode in MODES}
 
 
-def start_ms(reduced: Environment, mode: IsolationMode) -> float:
-    result = score_submission(reduced, START, "small", runner_for(mode))
-    assert result.raw is not None, result
-    return result.raw
+def best_ms(reduced: Environment, folder: Path, mode: IsolationMode, *, of: int) -> float:
+    """Give the best of some scores."""
+    results = [score_submission(reduced, folder, "small", runner_for(mode)) for _ in range(of)]
+    times = [result.raw for result in results if result.raw is not None]
+    assert len(times) == of, results
+    return min(times)
 
 
 def gains(
-    reduced: Environment, folder: Path, mode: IsolationMode, honest_ms: dict[IsolationMode, float]
+    raw: float, mode: IsolationMode, reduced: Environment, honest_ms: dict[IsolationMode, float]
 ) -> bool:
-    """Tell whether a submission's best of several times is clearly below the start's.
+    """Tell whether a time is clearly below the start's best, for which there are more tries then.
 
-    They are timed in turns, so that both meet the machine's quick and slow moments.
+    The machine may just have become quicker; then the start shows it too.
     """
-    times = []
-    for _ in range(LOOKS):
-        times.append(score_submission(reduced, folder, "small", runner_for(mode)).raw)
-        honest_ms[mode] = min(honest_ms[mode], start_ms(reduced, mode))
-    valid = [raw for raw in times if raw is not None]
-    return bool(valid) and min(valid) <= CLEARLY_FASTER * honest_ms[mode]
+    for _ in range(TRIES):
+        if raw > CLEARLY_FASTER * honest_ms[mode]:
+            return False
+        honest_ms[mode] = min(honest_ms[mode], best_ms(reduced, START, mode, of=1))
+    return raw <= CLEARLY_FASTER * honest_ms[mode]
 
 
 @pytest.mark.parametrize("mode", MODES, ids=str)
@@ -99,16 +100,15 @@ def test_cheat_gains_nothing(
 ) -> None:
     with cheat_submission(CARD, cheat) as folder:
         result = score_submission(reduced, folder, "small", runner_for(mode))
-        assert result.outcome is not Outcome.ERROR, result
-        if cheat.name in MUST_BE_INVALID:
-            assert result.outcome is Outcome.INVALID, result
-        if result.raw is not None and result.raw <= CLEARLY_FASTER * honest_ms[mode]:
-            assert not gains(reduced, folder, mode, honest_ms), result
+    assert result.outcome is not Outcome.ERROR, result
+    if cheat.name in MUST_BE_INVALID:
+        assert result.outcome is Outcome.INVALID, result
+    assert result.raw is None or not gains(result.raw, mode, reduced, honest_ms), result
 
 
 def test_a_gain_would_be_seen(reduced: Environment, honest_ms: dict[IsolationMode, float]) -> None:
-    assert gains(reduced, CARD.folder / "hidden" / "reference", MODES[0], honest_ms)
-    assert not gains(reduced, START, MODES[0], honest_ms)
+    mode, reference = MODES[0], CARD.folder / "hidden" / "reference"
+    assert gains(best_ms(reduced, reference, mode, of=3), mode, reduced, honest_ms)
 
 
 def test_every_cheat_says_what_it_does() -> None:
